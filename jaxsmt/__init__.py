@@ -1,0 +1,3 @@
+"""Multi-domain statistical machine translation on JAX."""
+
+__version__ = "0.1.0"

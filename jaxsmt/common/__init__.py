@@ -1,0 +1,1 @@
+"""What every room stands on: errors, files, arrays on disk, ragged rows, group-by, progress."""

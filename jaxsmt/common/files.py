@@ -1,0 +1,57 @@
+"""Files that appear whole or not at all."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+TEMPORARY_PREFIX = ".unfinished-"
+
+
+def temporary_name(path: Path) -> Path:
+    """A sibling of `path` to write to before the rename; the process id keeps two runs apart."""
+    return path.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{path.name}")
+
+
+@contextmanager
+def atomic_file(path: str | Path) -> Iterator[Path]:
+    """Gives a temporary path to write to and renames it to `path` when the block succeeds."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_name(path)
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """Gives a temporary folder to fill and renames it to `path` (replacing it) on success."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_name(path)
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        yield temporary
+        if path.exists():
+            shutil.rmtree(path)
+        os.replace(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Writes UTF-8 text atomically, with the line ends as given."""
+    with atomic_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+
+
+def fingerprint_file(path: str | Path) -> str:
+    """The sha256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""Text: reading, cleaning, tokenising, vocabulary, length buckets. Strings stop here."""
