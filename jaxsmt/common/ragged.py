@@ -61,8 +61,8 @@ def ragged_from_rows(rows: Iterable[Sequence], dtype: type = np.int32, width: in
     """Packs Python rows; `width` gives items a second axis (2 for links)."""
     rows = list(rows)
     shape = (-1,) if width is None else (-1, width)
-    flat = [np.asarray(row, dtype).reshape(shape) for row in rows]
-    empty = np.zeros((0,) if width is None else (0, width), dtype)
+    flat: list[np.ndarray] = [np.asarray(row, dtype).reshape(shape) for row in rows]
+    empty: np.ndarray = np.zeros((0,) if width is None else (0, width), dtype)
     return Ragged(np.concatenate([empty, *flat]), offsets_of(np.array([len(row) for row in flat], np.int64)))
 
 

@@ -1,0 +1,175 @@
+"""gettext message catalogues: PO text files and MO binary files.
+
+Both give (msgid, msgstr) pairs. The header, fuzzy, obsolete and untranslated entries are passed over; of a
+plural entry msgid goes with msgstr[0] and msgid_plural with msgstr[1].
+"""
+
+import codecs
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.text.streams import decode, open_binary
+
+_CHARSET = re.compile(rb'Content-Type:[^"\n]{0,80}charset=([\w.:-]+)', re.IGNORECASE)
+_KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d+)\])?)\s*(".*)$')
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*$')
+_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|.)")
+_PLAIN_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_MO_MAGIC = 0x950412DE
+
+
+@dataclass
+class _Entry:
+    fields: dict[str, str] = field(default_factory=dict)
+    is_skipped: bool = False  # fuzzy or obsolete
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        singular, plural = self.fields.get("msgid", ""), self.fields.get("msgid_plural", "")
+        if self.is_skipped or not singular:  # the entry with an empty msgid is the header
+            return
+        yield from _translated(singular, self.fields.get("msgstr", "") or self.fields.get("msgstr[0]", ""))
+        if plural:
+            yield from _translated(plural, self.fields.get("msgstr[1]", ""))
+
+
+def read_po(path: str | Path) -> Iterator[tuple[str, str]]:
+    """The (msgid, msgstr) pairs of a PO file, in the order of the file."""
+    entry, current, number = _Entry(), "", 0
+    lines = _po_lines(path)
+    for number, line in lines:
+        if line.startswith("#") or not line:
+            if "msgid" in entry.fields or line.startswith("#~"):  # "#, fuzzy" before "#~" belongs to what is obsolete
+                yield from entry.pairs()
+                entry = _Entry()
+            current = ""
+            entry.is_skipped |= line.startswith("#,") and "fuzzy" in re.split(r"[,\s]+", line)
+            continue
+        if line.startswith('"'):
+            if not current:
+                raise UserError(f"'{path}' line {number} is a string without a keyword: check it with msgfmt -c")
+            entry.fields[current] += _string(line, path, number)
+            continue
+        keyword, text = _keyword(line, path, number)
+        if keyword in ("msgctxt", "msgid") and "msgid" in entry.fields:
+            yield from entry.pairs()
+            entry = _Entry()
+        entry.fields[keyword] = text
+        current = keyword
+    if not number:
+        raise UserError(f"'{path}' is empty: give a PO file")
+    yield from entry.pairs()
+
+
+def _po_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    with open_binary(path) as stream:
+        data = stream.read()  # catalogues are small, and the header decides how to read the rest
+    encoding = _encoding(data, path)
+    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if number > 1 or data:
+            yield number, decode(raw, path, number, encoding).strip()
+
+
+def _keyword(line: str, path: str | Path, number: int) -> tuple[str, str]:
+    match = _KEYWORD.match(line)
+    if not match:
+        raise UserError(f"'{path}' line {number} is not PO syntax ('{line[:40]}'): check it with msgfmt -c")
+    return match[1], _string(match[3], path, number)
+
+
+def _string(quoted: str, path: str | Path, number: int) -> str:
+    match = _STRING.match(quoted)
+    if not match:
+        raise UserError(f"'{path}' line {number} has a string that does not end: close the quotation mark")
+    return _ESCAPE.sub(_unescape, match[1])
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] in "01234567":
+        return chr(int(code, 8))
+    if code[0] == "x" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    return _PLAIN_ESCAPES.get(code, code)
+
+
+def read_mo(path: str | Path) -> Iterator[tuple[str, str]]:
+    """The (msgid, msgstr) pairs of an MO file, in the order of the file."""
+    with open_binary(path) as stream:
+        data = stream.read()
+    if not data:
+        raise UserError(f"'{path}' is empty: give an MO file")
+    order = next((o for o in "<>" if data[:4] == struct.pack(o + "I", _MO_MAGIC)), None)
+    if order is None:
+        raise UserError(f"'{path}' is not an MO file (it starts with {data[:4].hex(' ')}): compile it with msgfmt")
+    try:
+        revision, number, ids_at, texts_at = struct.unpack_from(order + "4I", data, 4)
+        if revision >> 16 > 1:
+            raise UserError(f"'{path}' has MO version {revision >> 16}, not known: compile it again with msgfmt")
+        ids = [_mo_string(data, order, ids_at + 8 * i) for i in range(number)]
+        texts = [_mo_string(data, order, texts_at + 8 * i) for i in range(number)]
+    except (struct.error, IndexError):
+        raise UserError(f"'{path}' is truncated: compile the catalogue again with msgfmt") from None
+    encoding = _encoding(next((text for i, text in zip(ids, texts, strict=True) if not i), b""), path)
+    for place, (raw_id, raw_text) in enumerate(zip(ids, texts, strict=True)):
+        if raw_id:
+            message, text = (_mo_decode(raw, path, place, encoding) for raw in (raw_id, raw_text))
+            forms = zip(message.rpartition("\x04")[2].split("\0"), text.split("\0"), strict=False)
+            for pair in forms:
+                yield from _translated(*pair)
+
+
+def _mo_string(data: bytes, order: str, at: int) -> bytes:
+    length, start = struct.unpack_from(order + "2I", data, at)
+    if start + length > len(data):
+        raise IndexError
+    return data[start : start + length]
+
+
+def _mo_decode(raw: bytes, path: str | Path, place: int, encoding: str) -> str:
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError:
+        raise UserError(f"'{path}' entry {place + 1} is not {encoding}: correct the charset in its header") from None
+
+
+def _encoding(header: bytes, path: str | Path) -> str:
+    match = _CHARSET.search(header)
+    if not match or match[1] == b"CHARSET":  # the placeholder of a template
+        return "utf-8"
+    name = match[1].decode("ascii", "replace")
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        raise UserError(f"'{path}' says its charset is '{name}', which is not known: correct the header") from None
+
+
+def _translated(message: str, translation: str) -> Iterator[tuple[str, str]]:
+    """One pair on one line each, nothing where there is no translation."""
+    message, translation = " ".join(message.split()), " ".join(translation.split())
+    if message and translation:
+        yield message, translation
+
+
+def strip_accelerators(pair: tuple[str, str], marks: str) -> tuple[str, str]:
+    """Takes keyboard accelerators out of a pair: "_File", "E&xit", "檔案(_F)".
+
+    A mark is an accelerator if it is the only one on its side and a letter or digit follows. Words like
+    "max_size" that have the mark inside and stand on both sides, and entities like "&amp;", are left alone.
+    """
+    for mark in marks:
+        source, target = pair
+        common = {word for word in set(source.split()) & set(target.split()) if mark in word[1:]}
+        pair = _strip_mark(source, mark, common), _strip_mark(target, mark, common)
+    return pair
+
+
+def _strip_mark(text: str, mark: str, common: set[str]) -> str:
+    if text.count(mark) != 1 or any(mark in word for word in common):
+        return text
+    quoted = re.escape(mark)
+    text = re.sub(rf"\s*\({quoted}\w\)", "", text)
+    return re.sub(rf"{quoted}(?!\w+;)(?=\w)", "", text)

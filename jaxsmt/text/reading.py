@@ -1,0 +1,131 @@
+"""Bitexts from files: two parallel files, a table, a translation memory, a message catalogue."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.text.catalogues import read_mo, read_po, strip_accelerators
+from jaxsmt.text.streams import read_lines
+from jaxsmt.text.tmx import read_tmx
+
+FORMATS = ("auto", "plain", "tsv", "tmx", "po", "mo")
+SIDES = ("source", "target")
+_FORMAT_OF_SUFFIX = {".tsv": "tsv", ".tab": "tsv", ".tmx": "tmx", ".po": "po", ".pot": "po", ".mo": "mo", ".gmo": "mo"}
+
+
+@dataclass(frozen=True)
+class BitextSource:
+    """Where a bitext is: `source` and `target` for two files with a sentence a line, or `path` for one file with both.
+
+    All may be compressed with gzip or xz.
+
+    format: 'auto' goes by the name of the file.
+    source_language, target_language: codes to look for in a TMX file; 'fr' covers 'fr-FR'.
+    source_column, target_column: of a TSV file, from 1.
+    msgid_is: which side the msgid of a catalogue is, 'source' or 'target'.
+    accelerators: characters that mark keyboard accelerators in a catalogue and are removed, for instance '_&~'.
+    """
+
+    source: str | None = None
+    target: str | None = None
+    path: str | None = None
+    format: str = "auto"
+    source_language: str = ""
+    target_language: str = ""
+    source_column: int = 1
+    target_column: int = 2
+    msgid_is: str = "source"
+    accelerators: str = ""
+
+    def __post_init__(self) -> None:
+        two_files = self.source is not None and self.target is not None
+        if (self.path is None) != two_files or (self.source is None) != (self.target is None):
+            raise UserError("a bitext is either two files, set source and target, or one file, set path")
+        _check_choice("format", self.format, FORMATS)
+        _check_choice("msgid_is", self.msgid_is, SIDES)
+        if min(self.source_column, self.target_column) < 1:
+            raise UserError(
+                f"source_column is {self.source_column} and target_column {self.target_column}: columns count from 1"
+            )
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that are read."""
+        return tuple(str(name) for name in (self.source, self.target, self.path) if name is not None)
+
+
+def read_bitext(spec: BitextSource) -> Iterator[tuple[str, str]]:
+    """The (source, target) pairs of a bitext, in the order of the file; errors come while reading."""
+    if spec.path is None:
+        return _read_two_files(str(spec.source), str(spec.target))
+    match _format_of(spec):
+        case "tsv":
+            return _read_tsv(spec.path, spec.source_column - 1, spec.target_column - 1)
+        case "tmx":
+            return read_tmx(spec.path, spec.source_language, spec.target_language)
+        case "po":
+            return _read_catalogue(read_po(spec.path), spec)
+        case _:
+            return _read_catalogue(read_mo(spec.path), spec)
+
+
+def _format_of(spec: BitextSource) -> str:
+    if spec.format not in ("auto", "plain"):
+        return spec.format
+    name = Path(str(spec.path))
+    suffix = (name.with_suffix("") if name.suffix.lower() in (".gz", ".xz") else name).suffix.lower()
+    if spec.format == "plain" or suffix not in _FORMAT_OF_SUFFIX:
+        raise UserError(f"'{name}' does not tell its format: set format to one of {', '.join(FORMATS[2:])}")
+    return _FORMAT_OF_SUFFIX[suffix]
+
+
+def _read_two_files(source: str, target: str) -> Iterator[tuple[str, str]]:
+    sources, targets = read_lines(source), read_lines(target)
+    number = 0
+    for line in sources:
+        other = next(targets, None)
+        if other is None:
+            raise _unequal(source, number + 1 + _count(sources), target, number)
+        yield line, other
+        number += 1
+    if next(targets, None) is not None:
+        raise _unequal(source, number, target, number + 1 + _count(targets))
+
+
+def _count(lines: Iterator[str]) -> int:
+    return sum(1 for _ in lines)
+
+
+def _unequal(source: str, num_source: int, target: str, num_target: int) -> UserError:
+    return UserError(
+        f"'{source}' has {num_source} lines and '{target}' has {num_target}: "
+        "line n of one must be the translation of line n of the other"
+    )
+
+
+def _read_tsv(path: str, source_column: int, target_column: int) -> Iterator[tuple[str, str]]:
+    needed = max(source_column, target_column) + 1
+    for number, line in enumerate(read_lines(path), 1):
+        cells = line.split("\t")
+        if len(cells) < needed:
+            raise UserError(
+                f"'{path}' line {number} has {len(cells)} tab-separated columns and column {needed} is asked for: "
+                "mend the line or change source_column and target_column"
+            )
+        yield cells[source_column], cells[target_column]
+
+
+def _read_catalogue(entries: Iterator[tuple[str, str]], spec: BitextSource) -> Iterator[tuple[str, str]]:
+    found = False
+    for pair in entries:
+        found = True
+        message, translation = strip_accelerators(pair, spec.accelerators)
+        yield (message, translation) if spec.msgid_is == "source" else (translation, message)
+    if not found:
+        raise UserError(f"'{spec.path}' has no translated entry: give a catalogue with translations")
+
+
+def _check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise UserError(f"{key} is '{value}': set it to one of {', '.join(choices)}")
