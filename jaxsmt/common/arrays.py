@@ -80,7 +80,5 @@ def _read_header(path: Path) -> tuple[np.ndarray, dict, int]:
         length = struct.unpack("<Q", data[:8].tobytes())[0]
         header = json.loads(data[8 : 8 + length].tobytes())
     except (ValueError, struct.error, UnicodeDecodeError, OverflowError):
-        raise UserError(
-            f"'{path}' is not a safetensors file or is truncated: delete it and make it again"
-        ) from None
+        raise UserError(f"'{path}' is not a safetensors file or is truncated: delete it and make it again") from None
     return data, header, 8 + length

@@ -5,6 +5,11 @@ import pytest
 from jaxsmt.common.files import atomic_file, atomic_folder, fingerprint_file, write_text
 
 
+def interrupt_after_writing(path):
+    path.write_text("half")
+    raise KeyboardInterrupt
+
+
 def test_a_file_appears_at_the_end(tmp_path):
     target = tmp_path / "new" / "file"
     with atomic_file(target) as temporary:
@@ -18,16 +23,14 @@ def test_an_interrupted_file_leaves_the_old_one(tmp_path):
     target = tmp_path / "file"
     write_text(target, "old")
     with pytest.raises(KeyboardInterrupt), atomic_file(target) as temporary:
-        temporary.write_text("half")
-        raise KeyboardInterrupt
+        interrupt_after_writing(temporary)
     assert target.read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_an_interrupted_folder_leaves_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt), atomic_folder(tmp_path / "folder") as temporary:
-        (temporary / "part").write_text("half")
-        raise KeyboardInterrupt
+        interrupt_after_writing(temporary / "part")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -136,7 +136,9 @@ def test_lines_that_no_text_has_are_refused(tmp_path):
     (tmp_path / "a.fr").write_text("un\ndeux\n")
     (tmp_path / "a.en").write_text("one\ntw\x07o\n")
     spec = BitextSource(str(tmp_path / "a.fr"), str(tmp_path / "a.en"))
-    with pytest.raises(UserError, match=r"a\.en' line 2 has the control character U\+0007: .*control_characters=replace"):
+    with pytest.raises(
+        UserError, match=r"a\.en' line 2 has the control character U\+0007: .*control_characters=replace"
+    ):
         prepare_bitext(spec, TextConfig(), "fr", "en")
     replaced = prepare_bitext(spec, TextConfig(control_characters="replace"), "fr", "en")
     assert replaced.target.vocabulary.decode(replaced.bitext.target[1]) == ["tw", "o"]

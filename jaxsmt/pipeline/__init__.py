@@ -1,0 +1,1 @@
+"""Stages, the artefact store, configuration and the command-line entry points."""

@@ -1,0 +1,172 @@
+"""The configuration: one schema for Hydra, made from the rooms' own frozen dataclasses.
+
+`conf/*.yaml` gives the values and explains them; here is what exists, with types. A key that is not in the schema
+is an error. Rooms never see Hydra: `room_config` turns a checked node into the room's dataclass.
+"""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING, DictConfig, OmegaConf
+
+from jaxsmt.align.model import AlignConfig
+from jaxsmt.common.errors import UserError
+from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.search.monotone import MonotoneConfig
+from jaxsmt.text.encoding import TextConfig
+from jaxsmt.text.reading import BitextSource
+
+Room = TypeVar("Room")
+
+
+def schema_of(room: type) -> Any:
+    """A mutable copy of a frozen dataclass: OmegaConf locks frozen ones against overrides."""
+    columns = [_copied(column) for column in dataclasses.fields(room)]
+    return dataclasses.make_dataclass(room.__name__ + "Schema", columns, namespace={"__module__": __name__})
+
+
+def _copied(column: "dataclasses.Field[Any]") -> tuple[str, Any, Any]:
+    if dataclasses.is_dataclass(column.default_factory):
+        inner = schema_of(column.default_factory)
+        return column.name, inner, field(default_factory=inner)
+    if column.default_factory is not dataclasses.MISSING:
+        return column.name, column.type, field(default_factory=column.default_factory)
+    return column.name, column.type, field(default=MISSING if column.default is dataclasses.MISSING else column.default)
+
+
+def overrides_schema_of(room: type) -> Any:
+    """A schema whose every key is null unless it is given: what a user changes of a stored configuration."""
+    columns = [(column.name, column.type | None, field(default=None)) for column in dataclasses.fields(room)]  # type: ignore[operator]
+    return dataclasses.make_dataclass(room.__name__ + "Overrides", columns, namespace={"__module__": __name__})
+
+
+def room_overrides(node: Any) -> dict[str, Any]:
+    """The keys of an overrides node that were given."""
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in _plain(node).items() if v is not None}
+
+
+def room_config(room: type[Room], node: Any) -> Room:
+    """The room's dataclass with the values of a node; lists become tuples, inner nodes inner dataclasses."""
+    columns = {column.name: column for column in dataclasses.fields(room)}  # type: ignore[arg-type]
+    return room(**{key: _value(columns[key], value) for key, value in _plain(node).items()})
+
+
+def _plain(node: Any) -> dict[str, Any]:
+    values = OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
+    assert isinstance(values, dict)
+    return {str(key): value for key, value in values.items()}
+
+
+def _value(column: "dataclasses.Field[Any]", value: Any) -> Any:
+    if isinstance(value, dict) and dataclasses.is_dataclass(column.default_factory):
+        return room_config(column.default_factory, value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class TmConfig:
+    """Component statistics.
+
+    pairs_per_source: the most frequent translations kept per source side and component; null keeps all.
+    domain_boost: how much more a component's counts weigh for text of its own domain.
+    """
+
+    pairs_per_source: int | None = None
+    domain_boost: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.pairs_per_source is not None and self.pairs_per_source < 1:
+            raise UserError(f"tm.pairs_per_source is {self.pairs_per_source}: give a number of at least 1, or null")
+        if not 0 < self.domain_boost < float("inf"):
+            raise UserError(f"tm.domain_boost is {self.domain_boost}: give a positive number")
+
+
+@dataclass(frozen=True)
+class LinksConfig:
+    """Where word alignments come from.
+
+    scope: 'joint' trains one aligner on the text of all components, 'separate' one for each.
+    files: Pharaoh files by component, instead of training.
+    aligner: the folder of an aligner trained before, instead of training.
+    export: writes all links as Pharaoh files to <output_dir>/links.
+    """
+
+    scope: str = "joint"
+    files: dict[str, str] = field(default_factory=dict)
+    aligner: str | None = None
+    export: bool = False
+
+    def __post_init__(self) -> None:
+        if self.scope not in ("joint", "separate"):
+            raise UserError(f"links.scope is '{self.scope}': set it to joint or separate")
+
+
+BitextSchema = schema_of(BitextSource)
+TextSchema = schema_of(TextConfig)
+AlignSchema = schema_of(AlignConfig)
+LinksSchema = schema_of(LinksConfig)
+ExtractSchema = schema_of(ExtractConfig)
+TmSchema = schema_of(TmConfig)
+MonotoneSchema = schema_of(MonotoneConfig)
+MonotoneOverrides = overrides_schema_of(MonotoneConfig)
+
+
+@dataclass
+class CorpusSchema:
+    """The parallel texts: one training bitext per component, and texts to develop and test on."""
+
+    name: str = MISSING
+    demo: bool = False
+    source_language: str = MISSING
+    target_language: str = MISSING
+    components: dict[str, BitextSchema] = field(default_factory=dict)  # type: ignore[valid-type]
+    dev: dict[str, BitextSchema] = field(default_factory=dict)  # type: ignore[valid-type]
+    test: dict[str, BitextSchema] = field(default_factory=dict)  # type: ignore[valid-type]
+
+
+@dataclass
+class TrainSchema:
+    """Everything train.py can be told."""
+
+    corpus: CorpusSchema = field(default_factory=CorpusSchema)
+    text: TextSchema = field(default_factory=TextSchema)  # type: ignore[valid-type]
+    align: AlignSchema = field(default_factory=AlignSchema)  # type: ignore[valid-type]
+    links: LinksSchema = field(default_factory=LinksSchema)  # type: ignore[valid-type]
+    extract: ExtractSchema = field(default_factory=ExtractSchema)  # type: ignore[valid-type]
+    tm: TmSchema = field(default_factory=TmSchema)  # type: ignore[valid-type]
+    search: MonotoneSchema = field(default_factory=MonotoneSchema)  # type: ignore[valid-type]
+    work_dir: str = MISSING
+    output_dir: str = MISSING
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass
+class DecodeSchema:
+    """Everything decode.py can be told."""
+
+    model_dir: str = MISSING
+    input: str = "-"
+    output: str = "-"
+    domain: str | None = None
+    weights: list[float] | None = None
+    search: MonotoneOverrides = field(default_factory=MonotoneOverrides)  # type: ignore[valid-type]
+    batch_cells: int = 16384
+    quiet: bool = False
+    debug: bool = False
+
+
+def register_schemas() -> None:
+    """Makes the schemas known to Hydra, under names the yaml files begin their defaults with."""
+    store = ConfigStore.instance()
+    store.store(name="train_schema", node=TrainSchema)
+    store.store(name="decode_schema", node=DecodeSchema)
+
+
+def bitext_source(config: DictConfig, node: Any) -> BitextSource:
+    """One bitext of the corpus; its languages are those of the corpus unless it has its own."""
+    values = _plain(node)
+    languages = {key: values.get(key) or config.corpus[key] for key in ("source_language", "target_language")}
+    return BitextSource(**{**values, **languages})

@@ -1,0 +1,109 @@
+"""What stands between Hydra and a person: readable errors, exit codes, logging, the device."""
+
+import difflib
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from rich.logging import RichHandler
+
+from jaxsmt.common.device import setup_device
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.progress import console, log
+
+FULL_ERROR = "HYDRA_FULL_ERROR"
+
+
+def launch(main: Callable[[], Any], schema: type) -> None:
+    """Runs a `hydra.main` function; a mistake in the configuration becomes one sentence and exit code 1.
+
+    schema: the dataclass of the configuration; its keys answer "did you mean".
+    """
+    wants_traceback = FULL_ERROR in os.environ
+    os.environ[FULL_ERROR] = "1"  # lets Hydra's exceptions through to us
+    try:
+        main()
+    except (HydraException, OmegaConfBaseException) as error:
+        if wants_traceback:
+            raise
+        _exit(explain(error, all_keys(OmegaConf.structured(schema))))
+
+
+def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
+    """Runs one job of a `hydra.main` function with logging and the device set up.
+
+    A UserError ends the process with one sentence and exit code 1, without a traceback unless `debug=true`.
+    """
+    setup_logging(config.get("quiet", False))
+    setup_device()
+    try:
+        OmegaConf.resolve(config)
+        return job(config)
+    except UserError as error:
+        if config.get("debug", False):
+            raise
+        _exit(str(error))
+    except KeyboardInterrupt:
+        _exit("stopped; the same command goes on where it was")
+    return None
+
+
+def setup_logging(quiet: bool) -> None:
+    """One handler on stderr, beside which progress bars stay whole."""
+    handler = RichHandler(console=console, show_path=False, log_time_format="[%H:%M:%S]")
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler], force=True)
+    log.setLevel(logging.WARNING if quiet else logging.INFO)
+
+
+def explain(error: Exception, known_keys: list[str]) -> str:
+    """One sentence for an error of Hydra or OmegaConf, with the nearest valid key or option."""
+    text = " ".join(str(line) for cause in _causes(error) for line in str(cause).splitlines())
+    if missing := re.search(r"Could not override '([^']+)'", text) or re.search(r"full_key: (\S+)", text):
+        key = missing.group(1).split("@")[0]
+        if key not in known_keys:
+            return f"unknown configuration key '{key}'{_nearest(key, known_keys)}; all keys: add --cfg job"
+    if option := re.search(r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\s*Config search", text):
+        names = option.group(3).split()
+        chosen = option.group(1).rsplit("/", 1)[-1]
+        return f"'{option.group(2)}={chosen}' is not a choice{_nearest(chosen, names)}; choose from {', '.join(names)}"
+    reason = str(list(_causes(error))[-1]).splitlines()[0].rstrip(".")
+    value = re.search(r"full_key: (\S+)", text)
+    return f"configuration key '{value.group(1)}': {reason}; set another value" if value else reason
+
+
+def all_keys(config: DictConfig) -> list[str]:
+    """Every key of a configuration, dotted, inner nodes included."""
+    return list(_walk(OmegaConf.to_container(config, resolve=False), ""))
+
+
+def _walk(node: Any, prefix: str) -> Iterator[str]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield f"{prefix}{key}"
+            yield from _walk(value, f"{prefix}{key}.")
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    # compare whole dotted keys first, then last parts: 'algin.p0' and 'model' are both common slips
+    found = difflib.get_close_matches(name, names, 1, 0.75)
+    if not found:
+        by_leaf = {known.rsplit(".", 1)[-1]: known for known in reversed(names)}
+        found = [by_leaf[leaf] for leaf in difflib.get_close_matches(name.rsplit(".", 1)[-1], by_leaf, 1, 0.7)]
+    return f": did you mean '{found[0]}'?" if found else ""
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _exit(sentence: str) -> None:
+    print(f"error: {sentence}", file=sys.stderr)
+    raise SystemExit(1)

@@ -1,0 +1,45 @@
+"""Results as tables on stdout."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from jaxsmt.pipeline.evaluation import ScoreTable
+from jaxsmt.pipeline.store import Artefact
+from jaxsmt.pipeline.texts import ComponentText
+
+
+def show_components(texts: Sequence[ComponentText], components: Mapping[str, Artefact]) -> None:
+    """Sizes of the components."""
+    columns = ["sentence pairs", "source words", "target words", "phrase pairs or rules", "word pairs"]
+    table = _table("Components", ["component"], columns)
+    for text in texts:
+        counts = components[text.name].counts
+        words = len(text.bitext.source.values), len(text.bitext.target.values)
+        numbers = (len(text.bitext), *words, counts["pairs"], counts["word_pairs"])
+        table.add_row(text.name, *(f"{number:,}" for number in numbers))
+    Console().print(table)
+
+
+def show_scores(scores: ScoreTable) -> None:
+    """BLEU and chrF of every set, unweighted beside the weights of its own domain."""
+    if not scores.scores:
+        return
+    labels = list(dict.fromkeys(label for _, _, label in scores.scores))
+    columns = [f"{metric} {label}" for metric in ("BLEU", "chrF") for label in labels]
+    table = _table("Monotone translation", ["set", "domain"], columns)
+    for part, domain in dict.fromkeys((part, domain) for part, domain, _ in scores.scores):
+        row = [scores.scores.get((part, domain, label)) for label in labels]
+        cells = [f"{value.bleu:.2f}" if value else "" for value in row] + [f"{v.chrf:.2f}" if v else "" for v in row]
+        table.add_row(part, domain, *cells)
+    Console().print(table)
+
+
+def _table(title: str, names: Sequence[str], numbers: Sequence[str]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for name in names:
+        table.add_column(name)
+    for number in numbers:
+        table.add_column(number, justify="right")
+    return table

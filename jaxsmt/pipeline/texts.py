@@ -1,0 +1,129 @@
+"""The text stage: a bitext file becomes an artefact of ids, vocabularies and truecasers."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from jaxsmt.common.arrays import open_arrays, save_arrays
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import fingerprint_file
+from jaxsmt.common.ragged import Ragged, concatenate
+from jaxsmt.pipeline.store import Artefact, Counts, Store
+from jaxsmt.text.bitext import Bitext
+from jaxsmt.text.casing import Truecaser
+from jaxsmt.text.encoding import PreparedText, TextConfig, TextSide, load_side, prepare_bitext
+from jaxsmt.text.reading import BitextSource
+from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
+
+ARRAYS = "text.safetensors"
+
+
+@dataclass(frozen=True)
+class ComponentText:
+    """One component's training text as the store holds it."""
+
+    name: str
+    artefact: Artefact
+    bitext: Bitext
+    source: TextSide
+    target: TextSide
+    rows: np.ndarray  # [R] int64: the place of each pair in the input
+
+
+@dataclass(frozen=True)
+class JointText:
+    """The texts of several components, one after the other, in merged ids."""
+
+    bitext: Bitext
+    source: Vocabulary
+    target: Vocabulary
+    sizes: list[int]  # pairs per component
+
+    def split(self, rows: Ragged) -> list[Ragged]:
+        """Cuts rows for all pairs (alignments) into those of each component."""
+        ends = np.cumsum(self.sizes)
+        return [rows.take(np.arange(end - size, end)) for size, end in zip(self.sizes, ends, strict=True)]
+
+
+def text_stage(store: Store, name: str, spec: BitextSource, config: TextConfig) -> ComponentText:
+    """Reads and prepares one component's training text, unless the store has it."""
+    languages = (spec.source_language, spec.target_language)
+
+    def build(folder: Path) -> Counts:
+        prepared = prepare_bitext(spec, config, *languages, name=name)
+        if not len(prepared.bitext):
+            files = ", ".join(spec.files)
+            raise UserError(f"component '{name}' has no usable sentence pair ({files}): check the files")
+        save_text(prepared, folder)
+        return {"sentence_pairs": len(prepared.bitext), "cleaning": prepared.counts.table}
+
+    reading = {key: value for key, value in dataclasses.asdict(spec).items() if key not in ("source", "target", "path")}
+    inputs = {f"file {number}": fingerprint_input(path) for number, path in enumerate(spec.files)}
+    artefact = store.run(f"text-{name}", {"reading": reading, "text": dataclasses.asdict(config)}, inputs, build)
+    return load_text(name, artefact)
+
+
+def save_text(prepared: PreparedText, folder: Path) -> None:
+    """Writes arrays and both sides."""
+    arrays = {
+        "source_values": prepared.bitext.source.values,
+        "source_offsets": prepared.bitext.source.offsets,
+        "target_values": prepared.bitext.target.values,
+        "target_offsets": prepared.bitext.target.offsets,
+        "rows": prepared.rows,
+    }
+    save_arrays(folder / ARRAYS, arrays)
+    prepared.source.save(folder, "source")
+    prepared.target.save(folder, "target")
+
+
+def load_text(name: str, artefact: Artefact) -> ComponentText:
+    """Opens what `save_text` wrote; the ids stay memory-mapped."""
+    arrays = open_arrays(artefact.folder / ARRAYS)
+    bitext = Bitext(
+        Ragged(arrays["source_values"], arrays["source_offsets"]),
+        Ragged(arrays["target_values"], arrays["target_offsets"]),
+    )
+    sides = load_side(artefact.folder, "source"), load_side(artefact.folder, "target")
+    return ComponentText(name, artefact, bitext, *sides, arrays["rows"])
+
+
+def join_texts(texts: Sequence[ComponentText]) -> JointText:
+    """All components' pairs in the order given, ids renumbered to the merged vocabularies."""
+    sources, source_maps = merge_vocabularies([text.source.vocabulary for text in texts])
+    targets, target_maps = merge_vocabularies([text.target.vocabulary for text in texts])
+    bitext = Bitext(
+        _renumbered([text.bitext.source for text in texts], source_maps),
+        _renumbered([text.bitext.target for text in texts], target_maps),
+    )
+    return JointText(bitext, sources, targets, [len(text.bitext) for text in texts])
+
+
+def merge_sides(sides: Sequence[TextSide]) -> TextSide:
+    """One side for a model of several components: vocabularies joined, truecasing counts added."""
+    vocabulary, _ = merge_vocabularies([side.vocabulary for side in sides])
+    truecaser = None
+    if sides[0].config.case == "true":
+        counts: dict[str, int] = {}
+        for side in sides:
+            for form, number in side.truecaser.counts.items() if side.truecaser else ():
+                counts[form] = counts.get(form, 0) + number
+        truecaser = Truecaser(counts)
+    return TextSide(sides[0].language, sides[0].config, vocabulary, truecaser)
+
+
+def _renumbered(parts: Sequence[Ragged], maps: Sequence[np.ndarray]) -> Ragged:
+    return concatenate([Ragged(ids[part.values], part.offsets) for part, ids in zip(parts, maps, strict=True)])
+
+
+def fingerprint_input(path: str) -> str:
+    """The sha256 of a file that a person named."""
+    try:
+        return fingerprint_file(path)
+    except FileNotFoundError:
+        raise UserError(f"'{path}' does not exist: check the path in the corpus configuration") from None
+    except OSError as error:
+        raise UserError(f"'{path}' cannot be read ({error.strerror}): check the path and its permissions") from None

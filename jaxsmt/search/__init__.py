@@ -1,0 +1,1 @@
+"""Search: matching source sides in sentences, and finding the best translation."""

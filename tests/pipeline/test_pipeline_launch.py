@@ -1,0 +1,37 @@
+"""Mistakes in the configuration become one sentence."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(REPOSITORY / script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+
+
+@pytest.mark.parametrize(
+    ("script", "argument", "sentence"),
+    [
+        ("train.py", "extract.max_phrase_lenght=5", "did you mean 'extract.max_phrase_length'?"),
+        ("train.py", "algin.alpha=0.1", "did you mean 'align.alpha'?"),
+        ("train.py", "extract=hierro", "did you mean 'hiero'?; choose from hiero, phrase"),
+        ("train.py", "extract.max_phrase_length=seven", "'extract.max_phrase_length': Value 'seven'"),
+        ("train.py", "extract.max_phrase_length=70", "extract.max_phrase_length is 70: choose a number from 1 to 8"),
+        ("train.py", "corpus=files", "corpus.components is empty"),
+        ("decode.py", "model_dri=x", "did you mean 'model_dir'?"),
+        ("decode.py", "model_dir=nowhere", "'nowhere' is not a model folder"),
+    ],
+)
+def test_a_mistake_gets_one_sentence_and_exit_code_1(tmp_path, script, argument, sentence):
+    place = [f"work_dir={tmp_path}"] if script == "train.py" else []
+    result = run(script, argument, *place)
+    assert result.returncode == 1
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("error: ")
+    assert sentence in lines[0]
