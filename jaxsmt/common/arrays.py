@@ -29,7 +29,7 @@ def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
     with atomic_file(path) as temporary, open(temporary, "wb") as stream:
         stream.write(struct.pack("<Q", len(header)) + header)
         for name in _largest_items_first(arrays):
-            stream.write(memoryview(np.ascontiguousarray(arrays[name])).cast("B") if arrays[name].size else b"")
+            stream.write(np.ascontiguousarray(arrays[name]).data.cast("B") if arrays[name].size else b"")
         assert stream.tell() == 8 + len(header) + end
 
 

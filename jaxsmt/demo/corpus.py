@@ -1,6 +1,7 @@
 """The demo corpus: three domains, each with training, development and test pairs."""
 
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 from jaxsmt.common.files import write_text
@@ -52,7 +53,7 @@ def _unseen_pairs(sampler: Sampler, size: int, seen: set[str]) -> tuple[Pair, ..
 def _reads_well(sentence: str) -> bool:
     """Neither too short nor too long, and no word twice in a row ("lend her her plate")."""
     words = sentence.lower().split()
-    has_stutter = any(word == following for word, following in zip(words, words[1:], strict=False))
+    has_stutter = any(word == following for word, following in pairwise(words))
     return _MIN_WORDS <= len(words) <= _MAX_WORDS and not has_stutter
 
 

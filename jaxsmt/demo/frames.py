@@ -19,6 +19,8 @@ def frame(draw: Sampler) -> Tokens:
     for slot in re.findall(r"\{[^}]+\}", pattern_french):
         if slot not in filled:
             filled[slot] = _fill(draw, slot[1:-1].split("#")[0])
+            while list(filled.values()).count(filled[slot]) > 1:  # never "between Brest and Brest"
+                filled[slot] = _fill(draw, slot[1:-1].split("#")[0])
     return _substitute(pattern_french, filled, 0), _substitute(pattern_english, filled, 1)
 
 

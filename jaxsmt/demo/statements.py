@@ -14,7 +14,7 @@ from jaxsmt.demo.lexicon import core
 from jaxsmt.demo.noun_phrases import noun_phrase, subject_pronoun_for
 from jaxsmt.demo.sampler import PORTABLE, Sampler
 from jaxsmt.demo.sentence_parts import YOU, Tokens, description, finish, state
-from jaxsmt.demo.words import ANYTHING, PERSON
+from jaxsmt.demo.words import PERSON
 
 _BELIEVERS = (
     ("je crois que", "I think that"),
@@ -38,7 +38,9 @@ def clitic_statement(draw: Sampler) -> Tokens:
     """ "Nous ne le voyons pas." """
     subject = draw.subject()
     verb, tag = draw.transitive_verb()
-    meant = draw.topic(ANYTHING if tag == PERSON else tag)
+    while tag == PERSON:
+        verb, tag = draw.transitive_verb()
+    meant = draw.topic(tag)
     clause = Clause(subject, verb, draw.tense(verb), object_clitic=meant)
     if draw.dice.chance(30) and clause.tense in ("present", "past", "future", "can", "must", "want"):
         clause = replace(clause, negation="pas")

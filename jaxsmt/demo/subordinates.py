@@ -17,7 +17,7 @@ from jaxsmt.demo.lexicon import core
 from jaxsmt.demo.noun_phrases import NounPhrase, noun_phrase, object_pronouns
 from jaxsmt.demo.sampler import Sampler
 from jaxsmt.demo.sentence_parts import YOU, Tokens, description, finish, state
-from jaxsmt.demo.words import ANYTHING, PERSON
+from jaxsmt.demo.words import PERSON
 
 
 def _joined(first: Tokens, link: tuple[str, str], second: Tokens, link_first: bool) -> Tokens:
@@ -34,7 +34,8 @@ def _both(clause: Clause) -> Tokens:
 def if_sentence(draw: Sampler) -> Tokens:
     """ "Si vous trouvez la clé, donnez-la au directeur." """
     verb, tag = draw.transitive_verb()
-    tag = ANYTHING if tag == PERSON else tag
+    while tag == PERSON:
+        verb, tag = draw.transitive_verb()
     meant = draw.phrase(tag, owner=YOU, plain=True)
     condition = _both(Clause(YOU, verb, "present", meant))
     if draw.dice.chance(50):

@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.pipeline.launch import explain
 from jaxsmt.search.monotone import MonotoneConfig
 from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.reading import BitextSource
@@ -115,15 +117,19 @@ MonotoneOverrides = overrides_schema_of(MonotoneConfig)
 
 @dataclass
 class CorpusSchema:
-    """The parallel texts: one training bitext per component, and texts to develop and test on."""
+    """The parallel texts: one training bitext per component, and texts to develop and test on.
+
+    A bitext has the keys of `BitextSource`; `bitext_source` checks them, since Hydra cannot add single keys to a
+    typed entry (+corpus.components.law.source=law.fr).
+    """
 
     name: str = MISSING
     demo: bool = False
     source_language: str = MISSING
     target_language: str = MISSING
-    components: dict[str, BitextSchema] = field(default_factory=dict)  # type: ignore[valid-type]
-    dev: dict[str, BitextSchema] = field(default_factory=dict)  # type: ignore[valid-type]
-    test: dict[str, BitextSchema] = field(default_factory=dict)  # type: ignore[valid-type]
+    components: dict[str, Any] = field(default_factory=dict)
+    dev: dict[str, Any] = field(default_factory=dict)
+    test: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -165,8 +171,15 @@ def register_schemas() -> None:
     store.store(name="decode_schema", node=DecodeSchema)
 
 
-def bitext_source(config: DictConfig, node: Any) -> BitextSource:
-    """One bitext of the corpus; its languages are those of the corpus unless it has its own."""
-    values = _plain(node)
-    languages = {key: values.get(key) or config.corpus[key] for key in ("source_language", "target_language")}
-    return BitextSource(**{**values, **languages})
+def bitext_source(config: DictConfig, part: str, name: str) -> BitextSource:
+    """The bitext corpus.<part>.<name>; its languages are those of the corpus unless it has its own."""
+    key = f"corpus.{part}.{name}"
+    languages = {side: config.corpus[side] for side in ("source_language", "target_language")}
+    try:
+        node = OmegaConf.merge(OmegaConf.structured(BitextSchema), languages, config.corpus[part][name] or {})
+        return BitextSource(**_plain(node))
+    except OmegaConfBaseException as error:
+        known = [column.name for column in dataclasses.fields(BitextSource)]
+        raise UserError(f"{key}: {explain(error, known)}") from None
+    except UserError as error:
+        raise UserError(f"{key}: {error}") from None

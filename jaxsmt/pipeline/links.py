@@ -5,7 +5,7 @@ Links come from an aligner trained here, from one trained before, or from Pharao
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +18,9 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.pipeline.config import LinksConfig
 from jaxsmt.pipeline.store import Artefact, Counts, Store
-from jaxsmt.pipeline.texts import ComponentText, fingerprint_input, join_texts
+from jaxsmt.pipeline.texts import ComponentText, fingerprint_input, join_texts, text_stage
 from jaxsmt.text.bitext import Bitext
+from jaxsmt.text.reading import BitextSource
 from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN, Vocabulary, load_vocabulary
 
 ALIGNER = "aligner"
@@ -66,6 +67,20 @@ def links_by_aligner(store: Store, text: ComponentText, folder: Path) -> TextLin
     aligner = fingerprint_input(str(folder / "aligner.safetensors"))
     artefact = store.run(f"links-{text.name}", {}, {"text": text.artefact.fingerprint, ALIGNER: aligner}, build)
     return _load_links(artefact, text.name, folder)
+
+
+def dev_links(
+    store: Store, sources: Mapping[str, BitextSource], texts: Sequence[ComponentText], links: Mapping[str, TextLinks]
+) -> dict[str, TextLinks]:
+    """Links of the development sets, 'dev.<name>', by the aligner of their component, or else the first there is."""
+    aligners = {name: part.aligner for name, part in links.items() if part.aligner is not None}
+    if not aligners:
+        return {}
+    found = {}
+    for name, spec in sources.items():
+        text = text_stage(store, f"dev.{name}", spec, replace(texts[0].source.config, clean=False), texts)
+        found[text.name] = links_by_aligner(store, text, aligners.get(name) or next(iter(aligners.values())))
+    return found
 
 
 def export_links(folder: Path, links: Mapping[str, TextLinks]) -> None:

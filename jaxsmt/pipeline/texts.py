@@ -48,12 +48,16 @@ class JointText:
         return [rows.take(np.arange(end - size, end)) for size, end in zip(self.sizes, ends, strict=True)]
 
 
-def text_stage(store: Store, name: str, spec: BitextSource, config: TextConfig) -> ComponentText:
-    """Reads and prepares one component's training text, unless the store has it."""
-    languages = (spec.source_language, spec.target_language)
+def text_stage(
+    store: Store, name: str, spec: BitextSource, config: TextConfig, like: Sequence[ComponentText] = ()
+) -> ComponentText:
+    """Reads and prepares a component's training text, or another text with the words and the casing of components."""
 
     def build(folder: Path) -> Counts:
-        prepared = prepare_bitext(spec, config, *languages, name=name)
+        source = merge_sides([text.source for text in like]) if like else None
+        target = merge_sides([text.target for text in like]) if like else None
+        languages = (spec.source_language, spec.target_language)
+        prepared = prepare_bitext(spec, config, *languages, source=source, target=target, name=name)
         if not len(prepared.bitext):
             files = ", ".join(spec.files)
             raise UserError(f"component '{name}' has no usable sentence pair ({files}): check the files")
@@ -62,6 +66,7 @@ def text_stage(store: Store, name: str, spec: BitextSource, config: TextConfig) 
 
     reading = {key: value for key, value in dataclasses.asdict(spec).items() if key not in ("source", "target", "path")}
     inputs = {f"file {number}": fingerprint_input(path) for number, path in enumerate(spec.files)}
+    inputs |= {f"like {text.name}": text.artefact.fingerprint for text in like}
     artefact = store.run(f"text-{name}", {"reading": reading, "text": dataclasses.asdict(config)}, inputs, build)
     return load_text(name, artefact)
 

@@ -12,7 +12,7 @@ from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.pipeline.components import component_stage
 from jaxsmt.pipeline.config import LinksConfig, TmConfig, bitext_source, room_config
 from jaxsmt.pipeline.evaluation import evaluate_model
-from jaxsmt.pipeline.links import links_stage
+from jaxsmt.pipeline.links import dev_links, export_links, links_stage
 from jaxsmt.pipeline.model import load_model, write_model
 from jaxsmt.pipeline.report import show_components, show_scores
 from jaxsmt.pipeline.store import Store
@@ -32,9 +32,12 @@ def train(config: DictConfig) -> float:
     extract = room_config(ExtractConfig, config.extract)
     store = Store(work_dir / "artefacts")
     text_config = room_config(TextConfig, config.text)
+    links_config = room_config(LinksConfig, config.links)
     texts = [text_stage(store, name, spec, text_config) for name, spec in sources["components"].items()]
-    links = links_stage(store, texts, room_config(AlignConfig, config.align), room_config(LinksConfig, config.links))
+    links = links_stage(store, texts, room_config(AlignConfig, config.align), links_config)
     components = {text.name: component_stage(store, text, links[text.name], extract, tm) for text in texts}
+    if links_config.export:
+        export_links(output_dir / "links", links | dev_links(store, sources["dev"], texts, links))
     model_dir = output_dir / "model"
     write_model(model_dir, texts, components, tm, search)
     log.info("model: %s", model_dir)
@@ -50,7 +53,7 @@ def corpus_sources(config: DictConfig, work_dir: Path) -> Sources:
     if config.corpus.demo:
         return _demo_sources(work_dir / "demo", config.corpus.source_language, config.corpus.target_language)
     parts = ("components", "dev", "test")
-    sources = {part: {str(name): _named(config, part, name) for name in config.corpus[part]} for part in parts}
+    sources = {part: {str(name): bitext_source(config, part, name) for name in config.corpus[part]} for part in parts}
     if not sources["components"]:
         raise UserError(
             "corpus.components is empty: name at least one training bitext, for instance "
@@ -60,13 +63,6 @@ def corpus_sources(config: DictConfig, work_dir: Path) -> Sources:
         if not name.replace("-", "").replace("_", "").isalnum():
             raise UserError(f"'{name}' cannot name a corpus: use letters, digits, '-' and '_'")
     return sources
-
-
-def _named(config: DictConfig, part: str, name: str) -> BitextSource:
-    try:
-        return bitext_source(config, config.corpus[part][name])
-    except UserError as error:
-        raise UserError(f"corpus.{part}.{name}: {error}") from None
 
 
 def _demo_sources(folder: Path, source_language: str, target_language: str) -> Sources:

@@ -11,7 +11,7 @@ from jaxsmt.demo.dice import Dice, urn
 from jaxsmt.demo.lexicon import MODULES
 from jaxsmt.demo.words import Adjective, Noun
 
-SHA256 = "PINNED"
+SHA256 = "008e2ae7aa4e40b8fae398cbde7ff9376d3da70a13a43b917e951d59af69c71e"
 MIN_OCCURRENCES = 8
 
 

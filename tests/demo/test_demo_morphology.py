@@ -91,6 +91,7 @@ def test_french_participle(infinitive, form):
         ("je ne ai pas LA huile .", "Je n'ai pas l'huile."),
         ("LE haricot et LE huit .", "Le haricot et le huit."),
         ("si il veut , que elle vienne !", "S'il veut, qu'elle vienne !"),
+        ("De Anvers à LE port .", "D'Anvers au port."),
         ("où est LA carte ?", "Où est la carte ?"),
         ("nous avons besoin de DES fichiers .", "Nous avons besoin de fichiers."),
     ],

@@ -17,7 +17,7 @@ NOUNS = nouns({
     "idea": """
         f question = question; f réponse = answer; m problème = problem; m numéro = number; f idée = idea
         m exemple = example; f raison = reason; f règle = rule; f solution = solution; m résultat = result
-        f explication = explanation; f différence = difference; m projet = project; m changement = change
+        f explication = explanation; m projet = project; m changement = change
     """,
 })  # fmt: skip
 
@@ -58,7 +58,7 @@ TRANSITIVE = verbs("""
 
 INTRANSITIVE = verbs("""
     attendre = wait : person; travailler = work : person; arriver = arrive : person; répondre = answer : person
-    revenir = come back : person; sortir = go out : person; hésiter = hesitate : person; tomber = fall : thing
+    revenir = come back : person; sortir = go out : person; hésiter = hesitate : person
 """, is_transitive=False)  # fmt: skip
 
 DITRANSITIVE = verbs("""

@@ -87,7 +87,7 @@ ADJECTIVES = adjectives({
 })  # fmt: skip
 
 TRANSITIVE = verbs("""
-    ouvrir = open : data widget; fermer = close : window data; enregistrer = save! : data
+    ouvrir = open : data window; fermer = close : window data; enregistrer = save! : data
     supprimer = delete! : data structure
     copier = copy : data; coller = paste! : data; couper = cut : text; glisser = drag! : data widget
     installer = install : program; lancer = launch! : program; exécuter = run : program; saisir = enter! : text
@@ -138,6 +138,7 @@ FRAMES = phrases("""
     Impossible de {inf} : {the1:data} n'existe pas . = Unable to {inf} : {the1:data} does not exist .
     Par défaut , {the1:program} utilise {num} {bares:data} . = By default , {the1:program} uses {num} {bares:data} .
     Affichez la grille avant de {inf} . = Display the grid before you {inf} .
+    Pour naviguer , cliquez sur {the:clickable} . = To browse , click {the:clickable} .
     Voulez-vous vraiment {inf} ? = Do you really want to {inf} ?
     Le système peut {inf} si {the1:data} est disponible . = The system can {inf} if {the1:data} is available .
 """)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Translation models: component statistics, their union, features for mixture weights, Moses tables."""

@@ -1,0 +1,43 @@
+"""A corpus of a few sentences of the demo, as files, and train.py's function on it."""
+
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+from jaxsmt.common.files import write_text
+from jaxsmt.demo import generate_demo
+from jaxsmt.pipeline.config import register_schemas
+from tests.conftest import REPOSITORY
+
+NUM_PAIRS = 40
+COMPONENTS = ("kitchen", "travel")
+
+
+def write_corpus(folder: Path) -> list[str]:
+    """Writes two components, a development and a test set; returns the overrides that name them."""
+    demo = generate_demo()
+    overrides = ["corpus=files"]
+    for domain in COMPONENTS:
+        for part, split, number in (("components", "train", NUM_PAIRS), ("dev", "dev", 5), ("test", "test", 5)):
+            for side, (place, language) in {"source": (0, "fr"), "target": (1, "en")}.items():
+                path = folder / f"{domain}.{split}.{language}"
+                write_text(path, "".join(pair[place] + "\n" for pair in demo[domain][split][:number]))
+                overrides.append(f"+corpus.{part}.{domain}.{side}={path}")
+    return overrides
+
+
+def compose_config(name: str, overrides: list[str]) -> DictConfig:
+    """The configuration a command line with these overrides leads to."""
+    register_schemas()
+    with initialize_config_dir(str(REPOSITORY / "conf"), version_base="1.3"):
+        return compose(name, overrides)
+
+
+def train_config(folder: Path, overrides: list[str]) -> DictConfig:
+    return compose_config("train", [*overrides, f"work_dir={folder}", f"output_dir={folder}"])
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Every file's bytes by its path."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
