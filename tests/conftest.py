@@ -6,6 +6,9 @@ from pathlib import Path
 import jax
 import pytest
 
+from jaxsmt.common.device import setup_device
+
+setup_device()  # kernels are compiled once for all tests and processes
 # the strictest rules of JAX: no silent widening of dtypes or ranks
 jax.config.update("jax_numpy_rank_promotion", "raise")
 

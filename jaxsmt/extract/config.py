@@ -1,0 +1,74 @@
+"""What to extract, and within how much memory."""
+
+from dataclasses import dataclass
+
+from jaxsmt.common.errors import UserError
+
+PHRASE, HIERO = "phrase", "hiero"
+MAX_ALIGNMENT_BITS = 64  # the links of a pair are packed into one unsigned integer
+
+
+@dataclass(frozen=True)
+class ExtractConfig:
+    """Settings of extraction; the defaults are the customary ones of phrase-based and hierarchical systems.
+
+    kind: 'phrase' (phrase pairs) or 'hiero' (hierarchical rules; Chiang 2007, section 3.2).
+    max_phrase_length: the longest phrase, in words, on either side (phrase only).
+    max_span: the longest initial phrase, in words, on either side (hiero only, as all below it).
+    max_source_symbols: the most words and gaps on the source side of a rule.
+    max_nonterminals: the most gaps of a rule, 0 to 2.
+    min_gap: the fewest source words that a gap stands for.
+    fractional: the rules of one initial phrase pair share one count equally; otherwise each counts one.
+    orientations: count mono, swap and other against the neighbours (phrase only).
+    memory_budget_gb: the most memory to work in; what does not fit goes through temporary files.
+    """
+
+    kind: str = PHRASE
+    max_phrase_length: int = 7
+    max_span: int = 10
+    max_source_symbols: int = 5
+    max_nonterminals: int = 2
+    min_gap: int = 2
+    fractional: bool = True
+    orientations: bool = True
+    memory_budget_gb: float = 4.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in (PHRASE, HIERO):
+            raise UserError(f"extract.kind is '{self.kind}': choose '{PHRASE}' or '{HIERO}'")
+        limits = {
+            "max_phrase_length": (1, 8),
+            "max_span": (1, 16),
+            "max_source_symbols": (1, 16),
+            "max_nonterminals": (0, 2),
+            "min_gap": (1, 16),
+        }
+        for key, (low, high) in limits.items():
+            if not low <= getattr(self, key) <= high:
+                raise UserError(f"extract.{key} is {getattr(self, key)}: choose a number from {low} to {high}")
+        if self.kind == HIERO and self.source_width * self.target_width > MAX_ALIGNMENT_BITS:
+            raise UserError(
+                f"extract.max_source_symbols × extract.max_span is {self.source_width * self.target_width}: "
+                f"choose them so that the product is at most {MAX_ALIGNMENT_BITS}"
+            )
+        if not self.memory_budget_gb > 0:
+            raise UserError(f"extract.memory_budget_gb is {self.memory_budget_gb}: give a number above 0")
+
+    @property
+    def is_hiero(self) -> bool:
+        return self.kind == HIERO
+
+    @property
+    def max_box(self) -> int:
+        """The longest side of a box that is looked for, in words."""
+        return self.max_span if self.is_hiero else self.max_phrase_length
+
+    @property
+    def source_width(self) -> int:
+        """Ls: the most symbols of a source side."""
+        return min(self.max_source_symbols, self.max_span) if self.is_hiero else self.max_phrase_length
+
+    @property
+    def target_width(self) -> int:
+        """Lt: the most symbols of a target side."""
+        return self.max_box
