@@ -73,10 +73,17 @@ class TmConfig:
 
     pairs_per_source: the most frequent translations kept per source side and component; null keeps all.
     domain_boost: how much more a component's counts weigh for text of its own domain.
+    folders: component folders made before, by name, that join those trained now.
+    tables, lexical: Moses tables with a counts column, and the prefixes of their word counts, by name.
+    export: writes all components as Moses tables to <output_dir>/moses.
     """
 
     pairs_per_source: int | None = None
     domain_boost: float = 10.0
+    folders: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
+    lexical: dict[str, str] = field(default_factory=dict)
+    export: bool = False
 
     def __post_init__(self) -> None:
         if self.pairs_per_source is not None and self.pairs_per_source < 1:

@@ -2,7 +2,7 @@
 
 model.json                   format version, names of the components, default log-linear weights
 components/<name>/           one folder a component
-source.* target.*            text settings, vocabulary and truecaser of either language
+source.* target.*            text settings and truecaser of either language
 manifest.json                size and sha256 of every file
 """
 
@@ -21,11 +21,10 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder, write_text
 from jaxsmt.pipeline.components import FOLDER
-from jaxsmt.pipeline.config import TmConfig
 from jaxsmt.pipeline.store import Artefact, write_manifest
-from jaxsmt.pipeline.texts import ComponentText, merge_sides
 from jaxsmt.search.monotone import MonotoneConfig
 from jaxsmt.text.encoding import TextSide, load_side
+from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
 from jaxsmt.tm.component import Component, load_component
 from jaxsmt.tm.union import UnionView, build_union
 from jaxsmt.tm.weights import FEATURE_NAMES, check_weights
@@ -40,7 +39,7 @@ class Model:
     components: list[Component]
     source: TextSide
     target: TextSide
-    tm: TmConfig
+    domain_boost: float
     search: MonotoneConfig
 
     @property
@@ -60,30 +59,30 @@ class Model:
         if domain is not None:
             if domain not in self.names:
                 raise UserError(f"domain '{domain}' is not in the model: choose one of {', '.join(self.names)}")
-            vector = np.where(np.array(self.names) == domain, self.tm.domain_boost, vector)
+            vector = np.where(np.array(self.names) == domain, self.domain_boost, vector)
         checked = check_weights(vector, self.names)
         return np.repeat(checked[None], len(FEATURE_NAMES), axis=0)
 
 
 def write_model(
-    folder: Path,
-    texts: Sequence[ComponentText],
-    components: Mapping[str, Artefact],
-    tm: TmConfig,
+    folder: Path, sides: tuple[TextSide, TextSide], components: Mapping[str, Artefact], domain_boost: float,
     search: MonotoneConfig,
-) -> None:
-    """Assembles a model folder from artefacts."""
+) -> None:  # fmt: skip
+    """Assembles a model folder from artefacts.
+
+    sides: source and target language; their vocabularies are not stored, being those of the components.
+    """
     settings = {
         "format_version": FORMAT_VERSION,
         "components": list(components),
-        "tm": dataclasses.asdict(tm),
+        "domain_boost": domain_boost,
         "search": dataclasses.asdict(search),
     }
     with atomic_folder(folder) as temporary:
         for name, artefact in components.items():
             shutil.copytree(artefact.folder / FOLDER, temporary / "components" / name, copy_function=_link_or_copy)
-        merge_sides([text.source for text in texts]).save(temporary, "source")
-        merge_sides([text.target for text in texts]).save(temporary, "target")
+        for side, name in zip(sides, ("source", "target"), strict=True):
+            dataclasses.replace(side, vocabulary=Vocabulary(())).save(temporary, name)
         write_text(temporary / "model.json", json.dumps(settings, indent=1, ensure_ascii=False) + "\n")
         write_manifest(temporary, {"format": FORMAT_VERSION, "stage": "model"})
 
@@ -93,12 +92,14 @@ def load_model(folder: str | Path) -> Model:
     folder = Path(folder)
     settings = _read_settings(folder / "model.json")
     components = [load_component(folder / "components" / name) for name in settings["components"]]
+    sources, _ = merge_vocabularies([component.source_vocabulary for component in components])
+    targets, _ = merge_vocabularies([component.target_vocabulary for component in components])
     search = {**settings["search"], "feature_weights": tuple(settings["search"]["feature_weights"])}
     return Model(
         components,
-        load_side(folder, "source"),
-        load_side(folder, "target"),
-        TmConfig(**settings["tm"]),
+        dataclasses.replace(load_side(folder, "source"), vocabulary=sources),
+        dataclasses.replace(load_side(folder, "target"), vocabulary=targets),
+        settings["domain_boost"],
         MonotoneConfig(**search),
     )
 

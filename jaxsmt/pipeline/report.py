@@ -14,11 +14,11 @@ def show_components(texts: Sequence[ComponentText], components: Mapping[str, Art
     """Sizes of the components."""
     columns = ["sentence pairs", "source words", "target words", "phrase pairs or rules", "word pairs"]
     table = _table("Components", ["component"], columns)
-    for text in texts:
-        counts = components[text.name].counts
-        words = len(text.bitext.source.values), len(text.bitext.target.values)
-        numbers = (len(text.bitext), *words, counts["pairs"], counts["word_pairs"])
-        table.add_row(text.name, *(f"{number:,}" for number in numbers))
+    words = {text.name: (text.bitext.source, text.bitext.target) for text in texts}
+    for name, artefact in components.items():
+        sizes = [len(words[name][0]), *(len(side.values) for side in words[name])] if name in words else [None] * 3
+        numbers = (*sizes, artefact.counts["pairs"], artefact.counts["word_pairs"])
+        table.add_row(name, *("" if number is None else f"{number:,}" for number in numbers))
     Console().print(table)
 
 

@@ -1,6 +1,7 @@
 """The text stage: a bitext file becomes an artefact of ids, vocabularies and truecasers."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,15 +109,14 @@ def join_texts(texts: Sequence[ComponentText]) -> JointText:
 
 
 def merge_sides(sides: Sequence[TextSide]) -> TextSide:
-    """One side for a model of several components: vocabularies joined, truecasing counts added."""
+    """One side for several components: vocabularies joined, truecasing counts added."""
     vocabulary, _ = merge_vocabularies([side.vocabulary for side in sides])
     truecaser = None
     if sides[0].config.case == "true":
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         for side in sides:
-            for form, number in side.truecaser.counts.items() if side.truecaser else ():
-                counts[form] = counts.get(form, 0) + number
-        truecaser = Truecaser(counts)
+            counts.update(side.truecaser.counts if side.truecaser else {})
+        truecaser = Truecaser(dict(counts))
     return TextSide(sides[0].language, sides[0].config, vocabulary, truecaser)
 
 

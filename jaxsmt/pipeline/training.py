@@ -12,14 +12,17 @@ from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.pipeline.components import component_stage
 from jaxsmt.pipeline.config import LinksConfig, TmConfig, bitext_source, room_config
 from jaxsmt.pipeline.evaluation import evaluate_model
-from jaxsmt.pipeline.links import dev_links, export_links, links_stage
+from jaxsmt.pipeline.links import TextLinks, dev_links, export_links, links_stage
 from jaxsmt.pipeline.model import load_model, write_model
 from jaxsmt.pipeline.report import show_components, show_scores
 from jaxsmt.pipeline.store import Store
-from jaxsmt.pipeline.texts import text_stage
+from jaxsmt.pipeline.tables import export_components, imported_components
+from jaxsmt.pipeline.texts import ComponentText, merge_sides, text_stage
 from jaxsmt.search.monotone import MonotoneConfig
-from jaxsmt.text.encoding import TextConfig
+from jaxsmt.text.casing import Truecaser
+from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.reading import BitextSource
+from jaxsmt.text.vocabulary import Vocabulary
 
 Sources = dict[str, dict[str, BitextSource]]  # part of the corpus → domain → bitext
 
@@ -28,24 +31,41 @@ def train(config: DictConfig) -> float:
     """Trains a model and returns its mean development BLEU with in-domain weights (0 without a development set)."""
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
     sources = corpus_sources(config, work_dir)
-    tm, search = room_config(TmConfig, config.tm), room_config(MonotoneConfig, config.search)
-    extract = room_config(ExtractConfig, config.extract)
+    text, tm = room_config(TextConfig, config.text), room_config(TmConfig, config.tm)
+    search, extract = room_config(MonotoneConfig, config.search), room_config(ExtractConfig, config.extract)
+    check_names(sources, tm)
     store = Store(work_dir / "artefacts")
-    text_config = room_config(TextConfig, config.text)
-    links_config = room_config(LinksConfig, config.links)
-    texts = [text_stage(store, name, spec, text_config) for name, spec in sources["components"].items()]
-    links = links_stage(store, texts, room_config(AlignConfig, config.align), links_config)
-    components = {text.name: component_stage(store, text, links[text.name], extract, tm) for text in texts}
-    if links_config.export:
-        export_links(output_dir / "links", links | dev_links(store, sources["dev"], texts, links))
-    model_dir = output_dir / "model"
-    write_model(model_dir, texts, components, tm, search)
-    log.info("model: %s", model_dir)
-    model = load_model(model_dir)
+    texts = [text_stage(store, name, spec, text) for name, spec in sources["components"].items()]
+    links = align_texts(store, texts, sources["dev"], config, output_dir)
+    components = {part.name: component_stage(store, part, links[part.name], extract, tm) for part in texts}
+    components |= imported_components(store, tm)
+    if tm.export:
+        export_components(output_dir / "moses", components)
+    write_model(output_dir / "model", model_sides(config, text, texts), components, tm.domain_boost, search)
+    log.info("model: %s", output_dir / "model")
     show_components(texts, components)
-    scores = evaluate_model(model, {part: sources[part] for part in ("dev", "test")}, output_dir)
+    scores = evaluate_model(load_model(output_dir / "model"), {p: sources[p] for p in ("dev", "test")}, output_dir)
     show_scores(scores)
     return scores.mean("dev")
+
+
+def align_texts(
+    store: Store, texts: list[ComponentText], dev: dict[str, BitextSource], config: DictConfig, output_dir: Path
+) -> dict[str, TextLinks]:
+    """Links of the components; with links.export they and those of the development sets are written as files."""
+    links_config = room_config(LinksConfig, config.links)
+    links = links_stage(store, texts, room_config(AlignConfig, config.align), links_config)
+    if links_config.export:
+        export_links(output_dir / "links", links | dev_links(store, dev, texts, links))
+    return links
+
+
+def model_sides(config: DictConfig, text: TextConfig, texts: list[ComponentText]) -> tuple[TextSide, TextSide]:
+    """Both languages of the model; its words come from the components, its casing from their texts."""
+    empty = Truecaser({}) if text.case == "true" else None
+    languages = config.corpus.source_language, config.corpus.target_language
+    source, target = (TextSide(language, text, Vocabulary(()), empty) for language in languages)
+    return merge_sides([source, *(t.source for t in texts)]), merge_sides([target, *(t.target for t in texts)])
 
 
 def corpus_sources(config: DictConfig, work_dir: Path) -> Sources:
@@ -53,16 +73,22 @@ def corpus_sources(config: DictConfig, work_dir: Path) -> Sources:
     if config.corpus.demo:
         return _demo_sources(work_dir / "demo", config.corpus.source_language, config.corpus.target_language)
     parts = ("components", "dev", "test")
-    sources = {part: {str(name): bitext_source(config, part, name) for name in config.corpus[part]} for part in parts}
-    if not sources["components"]:
+    return {part: {str(name): bitext_source(config, part, name) for name in config.corpus[part]} for part in parts}
+
+
+def check_names(sources: Sources, tm: TmConfig) -> None:
+    """Raises UserError where there is no component at all, or where names are taken twice or cannot be files."""
+    made = [*sources["components"], *tm.folders, *tm.tables]
+    if not made:
         raise UserError(
             "corpus.components is empty: name at least one training bitext, for instance "
             "+corpus.components.law.source=law.fr +corpus.components.law.target=law.en"
         )
-    for name in [name for part in parts for name in sources[part]]:
+    for name in [*made, *sources["dev"], *sources["test"]]:
         if not name.replace("-", "").replace("_", "").isalnum():
             raise UserError(f"'{name}' cannot name a corpus: use letters, digits, '-' and '_'")
-    return sources
+        if made.count(name) > 1:
+            raise UserError(f"two of corpus.components, tm.folders and tm.tables are called '{name}': rename one")
 
 
 def _demo_sources(folder: Path, source_language: str, target_language: str) -> Sources:

@@ -48,7 +48,8 @@ def test_the_demo_is_the_default_corpus():
 
 
 @pytest.mark.parametrize(
-    "options", [[], ["domain=travel"], ["weights=[1,3]", "search.phrase_penalty=-1"], ["search.feature_weights=[1,0,1,0]"]]
+    "options",
+    [[], ["domain=travel"], ["weights=[1,3]", "search.phrase_penalty=-1"], ["search.feature_weights=[1,0,1,0]"]],
 )
 def test_decode_options(work_dir, options):
     train(train_config(work_dir, [*write_corpus(work_dir / "corpus"), "align=ibm1"]))
