@@ -14,8 +14,10 @@ import pytest
 from jaxsmt.align.links import read_links
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import TEMPORARY_PREFIX
+from jaxsmt.pipeline.config import TmConfig
 from jaxsmt.pipeline.model import load_model
-from jaxsmt.pipeline.training import train
+from jaxsmt.pipeline.training import check_names, train
+from jaxsmt.text.reading import BitextSource
 from jaxsmt.text.vocabulary import PAD
 from jaxsmt.tm.features import union_features
 from tests.conftest import REPOSITORY
@@ -205,13 +207,18 @@ def test_a_tmx_without_the_languages_exits_with_code_1(tmp_path):
         (["+tm.folders.travel=x"], "two of corpus.components, tm.folders and tm.tables are called 'travel'"),
         (["tm.domain_boost=nan"], "tm.domain_boost is nan: give a positive number"),
         (["links.scope=jointly"], "links.scope is 'jointly': set it to joint or separate"),
-        (["+corpus.components.a:b.path=x.tsv"], "'a:b' cannot name a corpus"),
     ],
 )
 def test_wrong_values_are_named(tmp_path, overrides, sentence):
     with pytest.raises(UserError) as raised:
         train(train_config(tmp_path / "run", [*write_corpus(tmp_path / "corpus"), *QUICK, *overrides]))
     assert sentence in str(raised.value)
+
+
+def test_names_that_cannot_be_files_are_refused():
+    bitext = BitextSource("a", "b")
+    with pytest.raises(UserError, match="'a/b' cannot name a corpus"):
+        check_names({"components": {"a/b": bitext}, "dev": {}, "test": {}}, TmConfig())
 
 
 def test_a_damaged_model_is_named(tmp_path):
