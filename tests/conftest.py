@@ -15,19 +15,21 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
+def folder_or_skip(variable: str, name: str) -> Path:
+    """A folder that lies beside the repository or where the environment variable says."""
+    folder = Path(os.environ.get(variable, REPOSITORY.parent / "shared" / name))
+    if not (folder / "README.md").is_file():
+        pytest.skip(f"'{folder}' is not there (set {variable})")
+    return folder
+
+
 @pytest.fixture(scope="session")
 def reference() -> Path:
     """The folder with outputs of established tools; tests that need it run where it is there."""
-    folder = Path(os.environ.get("JAXSMT_REFERENCE", REPOSITORY.parent / "shared" / "reference"))
-    if not (folder / "README.md").is_file():
-        pytest.skip(f"no reference outputs at '{folder}' (set JAXSMT_REFERENCE)")
-    return folder
+    return folder_or_skip("JAXSMT_REFERENCE", "reference")
 
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder with real parallel text by domain; tests that need it run where it is there."""
-    folder = Path(os.environ.get("JAXSMT_DATA", REPOSITORY.parent / "shared" / "data"))
-    if not (folder / "README.md").is_file():
-        pytest.skip(f"no parallel text at '{folder}' (set JAXSMT_DATA)")
-    return folder
+    return folder_or_skip("JAXSMT_DATA", "data")

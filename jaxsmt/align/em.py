@@ -1,0 +1,125 @@
+"""One pass of EM over the cells of a corpus, both directions at once: e_step per batch, statistics add up."""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsmt.align.lexicon import Lexicon, LexiconCounts, carry_hot
+from jaxsmt.align.positions import Positions
+from jaxsmt.align.posteriors import Array, Evidence, diagonal_posteriors, hmm_posteriors
+
+MODELS = ("ibm1", "diagonal", "hmm")
+UNSEEN = 1e-9  # probability of a word pair that was never seen in training
+
+
+class PaddedPairs(NamedTuple):
+    """A batch of sentence pairs with the pair numbers of their cells."""
+
+    pair_index: Array  # [B, N, M] int32; -1 for unknown pairs
+    source: Array  # [B, N] int32 words
+    target: Array  # [B, M]
+    num_source: Array  # [B]
+    num_target: Array  # [B]
+
+
+class BatchSums(NamedTuple):
+    """Small sums of a batch, forward and reverse along the first axis."""
+
+    log_likelihood: Array  # [2]
+    feature: Array  # [2]
+    null: Array  # [2] expected number of words from NULL
+    jump: Array  # [2, 2L+1]
+    departures: Array  # [2, L+1, L+1]
+
+
+class BestPositions(NamedTuple):
+    """The most probable partner of every word, -1 for NULL.
+
+    Posterior decoding; for the models without memory this is the Viterbi alignment. Ties go to NULL, then to the
+    smaller position.
+    """
+
+    for_target: Array  # [B, M] int32 source positions, by the forward direction
+    for_source: Array  # [B, N] int32 target positions, by the reverse direction
+
+
+def posteriors(
+    batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: float, model: str, is_closed: bool
+) -> tuple[Evidence, Evidence]:
+    """Evidence of the forward direction with cells [B, N, M], and of the reverse one with cells [B, M, N].
+
+    is_closed: all pairs are known (training); otherwise index -1 gets the probability UNSEEN.
+    """
+    flat = batch.pair_index.reshape(-1)
+    if is_closed:
+        rows = lexicon.pair.at[flat].get(mode="promise_in_bounds")
+    else:
+        rows = jnp.where((flat < 0)[:, None], UNSEEN, lexicon.pair[jnp.maximum(flat, 0)])
+    rows = jax.lax.optimization_barrier(rows)  # gather once; fused into its uses it would be done several times
+    emission = rows.reshape(*batch.pair_index.shape, 2)
+    limit = (positions.jump.shape[1] - 1) // 2
+    empty = jnp.zeros(2 * limit + 1, jnp.float32), jnp.zeros((limit + 1, limit + 1), jnp.float32)
+    lengths = batch.num_source, batch.num_target
+    sides = (
+        (emission[..., 0], lexicon.null_target[batch.target], *lengths),
+        (jnp.swapaxes(emission[..., 1], 1, 2), lexicon.null_source[batch.source], *lengths[::-1]),
+    )
+    found = []
+    for direction, side in enumerate(sides):
+        if model == "hmm":
+            found.append(hmm_posteriors(*side, positions.jump[direction], p0, empty))
+        else:
+            found.append(diagonal_posteriors(*side, positions.tension[direction], p0, empty))
+    return found[0], found[1]
+
+
+def e_step(
+    counts: LexiconCounts, batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: float, model: str
+) -> tuple[LexiconCounts, BatchSums, BestPositions]:
+    """Adds a batch's expected counts to `counts` (which is used up); also its small sums and its best links.
+
+    The links come almost for free here, and so training needs no program of its own for them.
+    """
+    counts, sums, best = _e_step(counts, batch, lexicon, positions, p0, model)
+    return carry_hot(counts), sums, best
+
+
+@partial(jax.jit, static_argnames="model", donate_argnames="counts")
+def _e_step(
+    counts: LexiconCounts, batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: float, model: str
+) -> tuple[LexiconCounts, BatchSums, BestPositions]:
+    forward, reverse = posteriors(batch, lexicon, positions, p0, model, is_closed=True)
+    updates = jnp.stack([forward.cell, jnp.swapaxes(reverse.cell, 1, 2)], axis=-1).reshape(-1, 2)
+    updates = jax.lax.optimization_barrier(updates)
+    pair = counts.pair.at[batch.pair_index.reshape(-1)].add(updates, mode="promise_in_bounds")
+    null_target = jnp.zeros_like(counts.null_target).at[batch.target].add(forward.null)
+    null_source = jnp.zeros_like(counts.null_source).at[batch.source].add(reverse.null)
+    counts = counts._replace(
+        pair=pair, null_target=counts.null_target + null_target, null_source=counts.null_source + null_source
+    )
+    both = [jnp.stack([a, b]) for a, b in zip(forward[2:], reverse[2:], strict=True)]
+    null = jnp.stack([jnp.sum(forward.null), jnp.sum(reverse.null)])
+    return counts, BatchSums(both[0], both[1], null, both[2], both[3]), BestPositions(_best(forward), _best(reverse))
+
+
+@partial(jax.jit, static_argnames="model")
+def best_links(
+    batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: float, model: str
+) -> BestPositions:
+    """The best links of a batch under fixed parameters."""
+    forward, reverse = posteriors(batch, lexicon, positions, p0, model, is_closed=False)
+    return BestPositions(_best(forward), _best(reverse))
+
+
+def _best(evidence: Evidence) -> jax.Array:
+    position = jnp.argmax(evidence.cell, axis=1)
+    return jnp.where(jnp.max(evidence.cell, axis=1) > evidence.null, position, -1).astype(jnp.int32)
+
+
+def add_sums(parts: list[BatchSums]) -> BatchSums:
+    """Adds the sums of all batches in float64 on the host."""
+    fields = zip(*parts, strict=True)
+    return BatchSums(*(np.sum(np.stack([np.asarray(x, np.float64) for x in field]), axis=0) for field in fields))

@@ -1,0 +1,115 @@
+"""The trained aligner: configuration, parameters, and its folder on disk."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsmt.align.cells import WordPairs
+from jaxsmt.align.lexicon import Lexicon
+from jaxsmt.align.positions import Positions
+from jaxsmt.align.symmetrise import SYMMETRISATIONS
+from jaxsmt.common.arrays import open_arrays, save_arrays
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import write_text
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class AlignConfig:
+    """How to train and use the aligner.
+
+    ibm1_iterations, diagonal_iterations, hmm_iterations: passes of each model over the text, in this order; each
+      ends with an M-step but the very last, which aligns (5 passes are 4 re-estimations).
+    null_probability: p0, the prior probability that a word comes from NULL, in IBM 1 and the diagonal model.
+    hmm_null_probability: the same in the HMM.
+    tension: start value of the diagonal prior's tension; optimise_tension: whether EM re-estimates it.
+    alpha: Dirichlet prior of variational Bayes; 0 for plain maximum likelihood.
+    symmetrisation: intersect, union, grow-diag, grow-diag-final or grow-diag-final-and.
+    cells_per_batch, max_shapes: size of a batch and number of padded shapes (each is compiled once).
+    index_memory_gb: the numbered cells of the text go to a temporary file above this size.
+    """
+
+    ibm1_iterations: int = 0
+    diagonal_iterations: int = 4
+    hmm_iterations: int = 2
+    null_probability: float = 0.08
+    hmm_null_probability: float = 0.2
+    tension: float = 4.0
+    optimise_tension: bool = True
+    alpha: float = 0.01
+    symmetrisation: str = "grow-diag-final-and"
+    cells_per_batch: int = 1 << 20
+    max_shapes: int = 10
+    index_memory_gb: float = 4.0
+
+    def __post_init__(self):
+        if self.symmetrisation not in SYMMETRISATIONS:
+            raise UserError(
+                f"align.symmetrisation is '{self.symmetrisation}': choose one of {', '.join(SYMMETRISATIONS)}"
+            )
+        for name in ("null_probability", "hmm_null_probability"):
+            if not 0 < getattr(self, name) < 1:
+                raise UserError(f"align.{name} is {getattr(self, name)}: give a probability between 0 and 1")
+        if min(self.ibm1_iterations, self.diagonal_iterations, self.hmm_iterations) < 0 or not self.schedule:
+            raise UserError("align: the numbers of iterations are not all positive or zero with at least one positive")
+        if self.alpha < 0 or self.tension < 0:
+            raise UserError(f"align.alpha is {self.alpha} and align.tension {self.tension}: neither may be negative")
+
+    @property
+    def schedule(self) -> list[str]:
+        """The model of every EM pass."""
+        counts = ("ibm1", self.ibm1_iterations), ("diagonal", self.diagonal_iterations), ("hmm", self.hmm_iterations)
+        return [model for model, number in counts for _ in range(number)]
+
+    def null_probability_of(self, model: str) -> float:
+        return self.hmm_null_probability if model == "hmm" else self.null_probability
+
+    def positions_of(self, positions: Positions, model: str) -> Positions:
+        """The positions as the model uses them: IBM 1 has no tension."""
+        return positions._replace(tension=positions.tension * 0) if model == "ibm1" else positions
+
+
+@dataclass(frozen=True)
+class Aligner:
+    """Parameters of both directions over the word pairs kept, the model they belong to, and how it was trained."""
+
+    pairs: WordPairs
+    lexicon: Lexicon
+    positions: Positions
+    model: str
+    config: AlignConfig
+
+
+def save_aligner(folder: str | Path, aligner: Aligner) -> None:
+    """Writes the aligner as arrays and a manifest."""
+    folder = Path(folder)
+    arrays = {f"pairs.{name}": np.asarray(value) for name, value in vars(aligner.pairs).items()}
+    arrays |= {f"lexicon.{name}": np.asarray(value) for name, value in aligner.lexicon._asdict().items()}
+    arrays |= {f"positions.{name}": np.asarray(value) for name, value in aligner.positions._asdict().items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    save_arrays(folder / "aligner.safetensors", arrays)
+    manifest = {"format": FORMAT, "model": aligner.model, "config": asdict(aligner.config)}
+    write_text(folder / "aligner.json", json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+
+
+def load_aligner(folder: str | Path) -> Aligner:
+    """Reads what `save_aligner` wrote."""
+    folder = Path(folder)
+    path = folder / "aligner.json"
+    if not path.is_file():
+        raise UserError(f"'{folder}' holds no aligner (no aligner.json): run train.py to make it")
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    if manifest["format"] != FORMAT:
+        raise UserError(f"'{path}' has format {manifest['format']}, this version reads {FORMAT}: train again")
+    arrays = open_arrays(folder / "aligner.safetensors")
+
+    def part(prefix: str) -> dict[str, np.ndarray]:
+        return {name.split(".")[1]: value for name, value in arrays.items() if name.startswith(prefix + ".")}
+
+    lexicon = Lexicon(**{name: jnp.asarray(value) for name, value in part("lexicon").items()})
+    positions = Positions(**{name: np.array(value) for name, value in part("positions").items()})
+    return Aligner(WordPairs(**part("pairs")), lexicon, positions, manifest["model"], AlignConfig(**manifest["config"]))

@@ -1,0 +1,215 @@
+"""Training an aligner on a parallel text by EM, and aligning text with it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsmt.align.cells import Cells, WordPairs, find_cells, number_cells
+from jaxsmt.align.em import UNSEEN, BatchSums, BestPositions, PaddedPairs, add_sums, best_links, e_step
+from jaxsmt.align.lexicon import Lexicon, LexiconCounts, m_step, uniform_lexicon, zero_counts
+from jaxsmt.align.links import make_links
+from jaxsmt.align.model import AlignConfig, Aligner
+from jaxsmt.align.positions import Positions, count_lengths, initial_positions, update_jumps, update_tension
+from jaxsmt.align.symmetrise import symmetrise
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.progress import log, track
+from jaxsmt.common.ragged import Ragged
+from jaxsmt.text.bitext import Bitext
+from jaxsmt.text.buckets import Batch, make_batches
+from jaxsmt.text.vocabulary import UNKNOWN
+
+_CELLS_PER_SHAPE = 20_000_000  # compiling a shape takes as long as a few passes over a tenth of this
+_MIN_SHAPES = 3
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One EM pass as reported to `progress`: perplexities under the parameters it starts with, forward and reverse."""
+
+    model: str
+    number: int
+    perplexity: tuple[float, float]
+    tension: tuple[float, float]
+
+
+def train_aligner(
+    bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
+    progress: Callable[[Iteration], None] | None = None,
+) -> Aligner:  # fmt: skip
+    """Trains both directions; words are ids below the two vocabulary sizes."""
+    return train_and_align(bitext, num_source_words, num_target_words, config, progress=progress)[0]
+
+
+def train_and_align(
+    bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
+    progress: Callable[[Iteration], None] | None = None,
+) -> tuple[Aligner, Ragged]:  # fmt: skip
+    """Trains and aligns the training text: the links are those of the last pass, as `align` would give them."""
+    config = config or AlignConfig()
+    aligner, (forward, reverse) = _train(bitext, num_source_words, num_target_words, config, progress)
+    return aligner, symmetrise(forward, reverse, config.symmetrisation)
+
+
+def align(aligner: Aligner, bitext: Bitext, config: AlignConfig | None = None) -> Ragged:
+    """Symmetrised links of any text; words the aligner has not seen follow the model of positions."""
+    forward, reverse = align_directed(aligner, bitext, config)
+    return symmetrise(forward, reverse, (config or aligner.config).symmetrisation)
+
+
+def align_directed(aligner: Aligner, bitext: Bitext, config: AlignConfig | None = None) -> tuple[Ragged, Ragged]:
+    """Forward links (every target word has at most one) and reverse links (every source word)."""
+    config, model, pairs = config or aligner.config, aligner.model, aligner.pairs
+    known = Bitext(
+        _known_words(bitext.source, len(pairs.hot_source)), _known_words(bitext.target, len(pairs.hot_target))
+    )
+    cells = find_cells(known, _batches(known, config), pairs, _bytes(config))
+    longest = max([1, *(max(batch.width_source, batch.width_target) for batch in cells.batches)])
+    positions = _widened(aligner.config.positions_of(aligner.positions, model), longest)
+    null_probability = aligner.config.null_probability_of(model)
+    found = [
+        (batch, best_links(padded, aligner.lexicon, positions, null_probability, model))
+        for batch, padded in _padded(known, cells, "aligning")
+    ]
+    return _gather_links(found, len(bitext))
+
+
+def _train(
+    bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig,
+    progress: Callable[[Iteration], None] | None,
+) -> tuple[Aligner, tuple[Ragged, Ragged]]:  # fmt: skip
+    """The aligner, and the directed links of the last pass."""
+    _check(bitext, num_source_words, num_target_words)
+    pairs, cells = number_cells(bitext, _batches(bitext, config), num_source_words, num_target_words, _bytes(config))
+    log.info("aligning %d sentence pairs with %d word pairs", len(bitext), len(pairs))
+    lexicon = uniform_lexicon(pairs)
+    widest = max(max(batch.width_source, batch.width_target) for batch in cells.batches)
+    positions = initial_positions(config.tension, widest)
+    sides = bitext.source.lengths, bitext.target.lengths
+    lengths = count_lengths(*sides), count_lengths(*sides[::-1])
+    words = np.array([max(int(np.sum(part.made * part.pairs)), 1) for part in lengths])
+    for number, model in enumerate(config.schedule, 1):
+        is_last = number == len(config.schedule)
+        if is_last:  # what is less probable than a pair never seen is treated as such from here on
+            lexicon = Lexicon(*(jnp.maximum(part, UNSEEN) for part in lexicon))
+        counts, sums, best = _pass(bitext, cells, pairs, lexicon, positions, model, config)
+        perplexity = np.exp(-sums.log_likelihood / words).tolist()
+        _report(Iteration(model, number, tuple(perplexity), tuple(positions.tension.tolist())), progress)
+        if not is_last:  # the last pass is there to align
+            lexicon = m_step(counts, pairs, config.alpha)
+            may_tighten = config.optimise_tension and number > 1
+            positions = _update_positions(positions, sums, words, lengths, model, may_tighten)
+        del counts
+    return _compact(pairs, lexicon, positions, config), _gather_links(best, len(bitext))
+
+
+def _pass(
+    bitext: Bitext, cells: Cells, pairs: WordPairs, lexicon: Lexicon, positions: Positions, model: str,
+    config: AlignConfig,
+) -> tuple[LexiconCounts, BatchSums, list[tuple[Batch, BestPositions]]]:  # fmt: skip
+    """One E-step over the text."""
+    counts, sums, best = zero_counts(pairs), [], []
+    positions = config.positions_of(positions, model)
+    for batch, padded in _padded(bitext, cells, model):
+        counts, part, chosen = e_step(counts, padded, lexicon, positions, config.null_probability_of(model), model)
+        sums.append(part)
+        best.append((batch, chosen))
+    return counts, add_sums(sums), best
+
+
+def _update_positions(
+    positions: Positions, sums: BatchSums, words: np.ndarray, lengths: tuple, model: str, optimise_tension: bool
+) -> Positions:
+    """The M-step of the position model in use; lexicon and positions are updated side by side."""
+    if model == "hmm":
+        jumps, departures = np.asarray(sums.jump), np.asarray(sums.departures)
+        jump = [update_jumps(positions.jump[d], jumps[d], departures[d]) for d in (0, 1)]
+        return positions._replace(jump=np.stack(jump))
+    if model == "diagonal" and optimise_tension:
+        feature = sums.feature / np.maximum(words - sums.null, 1e-6)
+        tension = [update_tension(float(positions.tension[d]), feature[d], lengths[d]) for d in (0, 1)]
+        return positions._replace(tension=np.array(tension, np.float32))
+    return positions
+
+
+def _padded(bitext: Bitext, cells: Cells, description: str) -> Iterator[tuple[Batch, PaddedPairs]]:
+    source_lengths = bitext.source.lengths.astype(np.int32)
+    target_lengths = bitext.target.lengths.astype(np.int32)
+    for batch, index in track(cells, description, len(cells.batches)):
+        source = batch.padded(bitext.source, batch.width_source)
+        target = batch.padded(bitext.target, batch.width_target)
+        yield batch, PaddedPairs(index, source, target, batch.take(source_lengths), batch.take(target_lengths))
+
+
+def _gather_links(found: list[tuple[Batch, BestPositions]], num_rows: int) -> tuple[Ragged, Ragged]:
+    forward: list[np.ndarray] = [np.zeros((0, 3), np.int64)]
+    reverse: list[np.ndarray] = [np.zeros((0, 3), np.int64)]
+    for batch, best in found:
+        for_target, for_source = (np.asarray(part) for part in best)
+        place, j = np.nonzero(for_target >= 0)
+        forward.append(np.stack([batch.rows[place], for_target[place, j], j], axis=1))
+        place, i = np.nonzero(for_source >= 0)
+        reverse.append(np.stack([batch.rows[place], i, for_source[place, i]], axis=1))
+    first, second = np.concatenate(forward), np.concatenate(reverse)
+    return (
+        make_links(first[:, 0], first[:, 1], first[:, 2], num_rows),
+        make_links(second[:, 0], second[:, 1], second[:, 2], num_rows),
+    )
+
+
+def _widened(positions: Positions, longest: int) -> Positions:
+    """Jump weights for at least `longest` words; widths that training had no use for get its smallest weight."""
+    missing = longest - (positions.jump.shape[1] - 1) // 2
+    if missing <= 0:
+        return positions
+    edge = np.tile(positions.jump.min(axis=1, keepdims=True), (1, missing))
+    return positions._replace(jump=np.concatenate([edge, positions.jump, edge], axis=1))
+
+
+def _compact(pairs: WordPairs, lexicon: Lexicon, positions: Positions, config: AlignConfig) -> Aligner:
+    """The aligner without the pairs that are no more probable than unseen ones."""
+    probability = np.asarray(lexicon.pair)
+    is_kept = (probability > np.float32(UNSEEN)).any(axis=1) & pairs.is_seen
+    is_seen = is_kept.copy()
+    is_kept[: pairs.num_hot] = True  # the grid stays whole
+    kept = WordPairs(
+        pairs.source_word[is_kept], pairs.target_word[is_kept], is_seen[is_kept], pairs.hot_source, pairs.hot_target
+    )
+    small = Lexicon(jnp.asarray(probability[is_kept]), lexicon.null_target, lexicon.null_source)
+    return Aligner(kept, small, positions, config.schedule[-1], config)
+
+
+def _batches(bitext: Bitext, config: AlignConfig) -> list[Batch]:
+    if not len(bitext):
+        return []
+    cells = int(np.sum(bitext.source.lengths * bitext.target.lengths))
+    return make_batches(
+        bitext.source.lengths, bitext.target.lengths, step=4, cells_per_batch=config.cells_per_batch,
+        max_shapes=min(max(cells // _CELLS_PER_SHAPE, _MIN_SHAPES), config.max_shapes),
+    )  # fmt: skip
+
+
+def _bytes(config: AlignConfig) -> int:
+    return int(config.index_memory_gb * 2**30)
+
+
+def _known_words(text: Ragged, num_words: int) -> Ragged:
+    return Ragged(np.where(text.values < num_words, text.values, UNKNOWN).astype(np.int32), text.offsets)
+
+
+def _check(bitext: Bitext, num_source_words: int, num_target_words: int) -> None:
+    if not len(bitext.source.values) or not len(bitext.target.values):
+        raise UserError("the text to align has no words on one side: check the corpus files and the cleaning limits")
+    for text, size, side in ((bitext.source, num_source_words, "source"), (bitext.target, num_target_words, "target")):
+        if text.values.max() >= size:
+            raise ValueError(f"{side} word id {text.values.max()} is outside a vocabulary of {size}")
+
+
+def _report(iteration: Iteration, progress: Callable[[Iteration], None] | None) -> None:
+    log.info(
+        "iteration %d (%s): perplexity forward %.4f, reverse %.4f; tension %.4f, %.4f",
+        iteration.number, iteration.model, *iteration.perplexity, *iteration.tension,
+    )  # fmt: skip
+    if progress is not None:
+        progress(iteration)
