@@ -18,7 +18,10 @@ _DIGAMMA_SHIFT = 6  # the asymptotic series is used from here on
 
 
 class Lexicon(NamedTuple):
-    """t(e|f) and t(f|e) for P pairs, and the NULL word's translations."""
+    """t(e|f) and t(f|e) for P pairs, and the NULL word's translations.
+
+    P is rounded up (`rounded_size`), here and in the counts: what is compiled for one text serves the next.
+    """
 
     pair: jax.Array  # [P, 2] forward, reverse
     null_target: jax.Array  # [V'] t(e|NULL), forward
@@ -35,12 +38,24 @@ class LexiconCounts(NamedTuple):
     null_source: jax.Array  # [V]
 
 
+def rounded_size(size: int) -> int:
+    """The size rounded up, by an eighth at most."""
+    unit = 1 << max(size.bit_length() - 4, 0)
+    return -(-size // unit) * unit
+
+
+def padded_rows(array: np.ndarray) -> np.ndarray:
+    """[rounded P, ...]: the array [P, ...] with zeros behind it."""
+    missing = rounded_size(len(array)) - len(array)
+    return np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1))
+
+
 def uniform_lexicon(pairs: WordPairs) -> Lexicon:
     """Every word as likely as any other; what EM starts with."""
     num_source, num_target = np.sum(np.bincount(pairs.source_word[pairs.is_seen]) > 0), np.sum(
         np.bincount(pairs.target_word[pairs.is_seen]) > 0)  # fmt: skip
     forward, reverse = 1.0 / max(int(num_target), 1), 1.0 / max(int(num_source), 1)
-    pair = jnp.tile(jnp.array([[forward, reverse]], jnp.float32), (len(pairs), 1))
+    pair = jnp.tile(jnp.array([[forward, reverse]], jnp.float32), (rounded_size(len(pairs)), 1))
     return Lexicon(
         pair,
         jnp.full(len(pairs.hot_target), forward, jnp.float32),
@@ -51,7 +66,7 @@ def uniform_lexicon(pairs: WordPairs) -> Lexicon:
 def zero_counts(pairs: WordPairs) -> LexiconCounts:
     hot = jnp.zeros((pairs.num_hot, 2), jnp.float32)
     return LexiconCounts(
-        jnp.zeros((len(pairs), 2), jnp.float32),
+        jnp.zeros((rounded_size(len(pairs)), 2), jnp.float32),
         hot,
         jnp.zeros_like(hot),
         jnp.zeros(len(pairs.hot_target), jnp.float32),
@@ -97,12 +112,12 @@ def m_step(counts: LexiconCounts, pairs: WordPairs, alpha: float) -> Lexicon:
     denominators = []
     sides = (pairs.source_word, len(pairs.hot_source)), (pairs.target_word, len(pairs.hot_target))
     for side, (word, size) in enumerate(sides):
-        total = np.bincount(word, pair[:, side], minlength=size)  # float64
+        total = np.bincount(word, pair[: len(word), side], minlength=size)  # float64
         if alpha:
             total = total + alpha * np.bincount(word[pairs.is_seen], minlength=size)
         denominators.append(jnp.asarray(total.astype(np.float32)))
     return Lexicon(
-        _normalise_pairs(pair, pairs.source_word, pairs.target_word, *denominators, alpha),
+        _normalise_pairs(pair, padded_rows(pairs.source_word), padded_rows(pairs.target_word), *denominators, alpha),
         _normalise_null(counts.null_target, alpha),
         _normalise_null(counts.null_source, alpha),
     )

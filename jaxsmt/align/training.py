@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxsmt.align.cells import Cells, WordPairs, find_cells, number_cells
 from jaxsmt.align.em import UNSEEN, BatchSums, BestPositions, PaddedPairs, add_sums, best_links, e_step
-from jaxsmt.align.lexicon import Lexicon, LexiconCounts, m_step, uniform_lexicon, zero_counts
+from jaxsmt.align.lexicon import Lexicon, LexiconCounts, m_step, padded_rows, rounded_size, uniform_lexicon, zero_counts
 from jaxsmt.align.links import make_links
 from jaxsmt.align.model import AlignConfig, Aligner
 from jaxsmt.align.positions import Positions, count_lengths, initial_positions, update_jumps, update_tension
@@ -81,7 +81,8 @@ def _train(
 ) -> tuple[Aligner, tuple[Ragged, Ragged]]:  # fmt: skip
     """The aligner, and the directed links of the last pass."""
     _check(bitext, num_source_words, num_target_words)
-    pairs, cells = number_cells(bitext, _batches(bitext, config), num_source_words, num_target_words, _bytes(config))
+    sizes = rounded_size(num_source_words), rounded_size(num_target_words)
+    pairs, cells = number_cells(bitext, _batches(bitext, config), *sizes, _bytes(config))
     log.info("aligning %d sentence pairs with %d word pairs", len(bitext), len(pairs))
     lexicon = uniform_lexicon(pairs)
     widest = max(max(batch.width_source, batch.width_target) for batch in cells.batches)
@@ -169,14 +170,14 @@ def _widened(positions: Positions, longest: int) -> Positions:
 
 def _compact(pairs: WordPairs, lexicon: Lexicon, positions: Positions, config: AlignConfig) -> Aligner:
     """The aligner without the pairs that are no more probable than unseen ones."""
-    probability = np.asarray(lexicon.pair)
+    probability = np.asarray(lexicon.pair)[: len(pairs)]
     is_kept = (probability > np.float32(UNSEEN)).any(axis=1) & pairs.is_seen
     is_seen = is_kept.copy()
     is_kept[: pairs.num_hot] = True  # the grid stays whole
     kept = WordPairs(
         pairs.source_word[is_kept], pairs.target_word[is_kept], is_seen[is_kept], pairs.hot_source, pairs.hot_target
     )
-    small = Lexicon(jnp.asarray(probability[is_kept]), lexicon.null_target, lexicon.null_source)
+    small = Lexicon(jnp.asarray(padded_rows(probability[is_kept])), lexicon.null_target, lexicon.null_source)
     return Aligner(kept, small, positions, config.schedule[-1], config)
 
 
