@@ -15,6 +15,8 @@ from omegaconf.errors import OmegaConfBaseException
 from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.lm.config import LmConfig
+from jaxsmt.lm.mixture import MixtureConfig
 from jaxsmt.pipeline.launch import explain
 from jaxsmt.search.monotone import MonotoneConfig
 from jaxsmt.text.encoding import TextConfig
@@ -112,12 +114,28 @@ class LinksConfig:
             raise UserError(f"links.scope is '{self.scope}': set it to joint or separate")
 
 
+@dataclass(frozen=True)
+class LanguageModelConfig:
+    """Language models of the target side.
+
+    estimation: how each component's model is estimated; mixture: how their weights are fitted.
+    arpas: ARPA files by name that join the models estimated here.
+    export: writes all models and mixtures as ARPA files to <output_dir>/lm.
+    """
+
+    estimation: LmConfig = field(default_factory=LmConfig)
+    mixture: MixtureConfig = field(default_factory=MixtureConfig)
+    arpas: dict[str, str] = field(default_factory=dict)
+    export: bool = False
+
+
 BitextSchema = schema_of(BitextSource)
 TextSchema = schema_of(TextConfig)
 AlignSchema = schema_of(AlignConfig)
 LinksSchema = schema_of(LinksConfig)
 ExtractSchema = schema_of(ExtractConfig)
 TmSchema = schema_of(TmConfig)
+LanguageModelSchema = schema_of(LanguageModelConfig)
 MonotoneSchema = schema_of(MonotoneConfig)
 MonotoneOverrides = overrides_schema_of(MonotoneConfig)
 
@@ -148,6 +166,7 @@ class TrainSchema:
     align: AlignSchema = field(default_factory=AlignSchema)  # type: ignore[valid-type]
     links: LinksSchema = field(default_factory=LinksSchema)  # type: ignore[valid-type]
     extract: ExtractSchema = field(default_factory=ExtractSchema)  # type: ignore[valid-type]
+    lm: LanguageModelSchema = field(default_factory=LanguageModelSchema)  # type: ignore[valid-type]
     tm: TmSchema = field(default_factory=TmSchema)  # type: ignore[valid-type]
     search: MonotoneSchema = field(default_factory=MonotoneSchema)  # type: ignore[valid-type]
     work_dir: str = MISSING

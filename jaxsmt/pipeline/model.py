@@ -21,6 +21,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder, write_text
 from jaxsmt.pipeline.components import FOLDER
+from jaxsmt.pipeline.lms import LmMixture
 from jaxsmt.pipeline.store import Artefact, write_manifest
 from jaxsmt.search.monotone import MonotoneConfig
 from jaxsmt.text.encoding import TextSide, load_side
@@ -65,8 +66,8 @@ class Model:
 
 
 def write_model(
-    folder: Path, sides: tuple[TextSide, TextSide], components: Mapping[str, Artefact], domain_boost: float,
-    search: MonotoneConfig,
+    folder: Path, sides: tuple[TextSide, TextSide], components: Mapping[str, Artefact], lms: LmMixture,
+    domain_boost: float, search: MonotoneConfig,
 ) -> None:  # fmt: skip
     """Assembles a model folder from artefacts.
 
@@ -81,6 +82,7 @@ def write_model(
     with atomic_folder(folder) as temporary:
         for name, artefact in components.items():
             shutil.copytree(artefact.folder / FOLDER, temporary / "components" / name, copy_function=_link_or_copy)
+        shutil.copytree(lms.artefact.folder, temporary / "lm", copy_function=_link_or_copy)
         for side, name in zip(sides, ("source", "target"), strict=True):
             dataclasses.replace(side, vocabulary=Vocabulary(())).save(temporary, name)
         write_text(temporary / "model.json", json.dumps(settings, indent=1, ensure_ascii=False) + "\n")

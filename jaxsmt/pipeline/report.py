@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jaxsmt.pipeline.evaluation import ScoreTable
+from jaxsmt.pipeline.lms import LmMixture
 from jaxsmt.pipeline.store import Artefact
 from jaxsmt.pipeline.texts import ComponentText
 
@@ -19,6 +20,18 @@ def show_components(texts: Sequence[ComponentText], components: Mapping[str, Art
         sizes = [len(words[name][0]), *(len(side.values) for side in words[name])] if name in words else [None] * 3
         numbers = (*sizes, artefact.counts["pairs"], artefact.counts["word_pairs"])
         table.add_row(name, *("" if number is None else f"{number:,}" for number in numbers))
+    Console().print(table)
+
+
+def show_lms(mixture: LmMixture) -> None:
+    """Perplexity of every development set: single language models, equal weights, its own weights."""
+    if not mixture.perplexities:
+        return
+    columns = list(next(iter(mixture.perplexities.values())))
+    table = _table("Perplexity of language models", ["dev"], [*columns, "weights"])
+    for name, values in mixture.perplexities.items():
+        weights = " ".join(f"{weight:.2f}" for weight in mixture.weights[name])
+        table.add_row(name, *(f"{values[column]:.2f}" for column in columns), weights)
     Console().print(table)
 
 

@@ -10,11 +10,12 @@ from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.pipeline.components import component_stage
-from jaxsmt.pipeline.config import LinksConfig, TmConfig, bitext_source, room_config
+from jaxsmt.pipeline.config import LanguageModelConfig, LinksConfig, TmConfig, bitext_source, room_config
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.links import TextLinks, dev_links, export_links, links_stage
+from jaxsmt.pipeline.lms import LmMixture, export_lms, lm_stages
 from jaxsmt.pipeline.model import load_model, write_model
-from jaxsmt.pipeline.report import show_components, show_scores
+from jaxsmt.pipeline.report import show_components, show_lms, show_scores
 from jaxsmt.pipeline.store import Store
 from jaxsmt.pipeline.tables import export_components, imported_components
 from jaxsmt.pipeline.texts import ComponentText, merge_sides, text_stage
@@ -41,9 +42,12 @@ def train(config: DictConfig) -> float:
     components |= imported_components(store, tm)
     if tm.export:
         export_components(output_dir / "moses", components)
-    write_model(output_dir / "model", model_sides(config, text, texts), components, tm.domain_boost, search)
+    sides = model_sides(config, text, texts)
+    lms = mix_language_models(store, texts, sources["dev"], sides[1], config, output_dir)
+    write_model(output_dir / "model", sides, components, lms, tm.domain_boost, search)
     log.info("model: %s", output_dir / "model")
     show_components(texts, components)
+    show_lms(lms)
     scores = evaluate_model(load_model(output_dir / "model"), {p: sources[p] for p in ("dev", "test")}, output_dir)
     show_scores(scores)
     return scores.mean("dev")
@@ -58,6 +62,18 @@ def align_texts(
     if links_config.export:
         export_links(output_dir / "links", links | dev_links(store, dev, texts, links))
     return links
+
+
+def mix_language_models(
+    store: Store, texts: list[ComponentText], dev: dict[str, BitextSource], target: TextSide, config: DictConfig,
+    output_dir: Path,
+) -> LmMixture:  # fmt: skip
+    """The mixture of all language models; with lm.export they are written as ARPA files."""
+    lm_config = room_config(LanguageModelConfig, config.lm)
+    artefacts, mixture = lm_stages(store, texts, dev, target, lm_config)
+    if lm_config.export:
+        export_lms(output_dir / "lm", artefacts, mixture)
+    return mixture
 
 
 def model_sides(config: DictConfig, text: TextConfig, texts: list[ComponentText]) -> tuple[TextSide, TextSide]:

@@ -9,7 +9,7 @@ from jaxsmt.pipeline.training import train
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
-GROUPS = ("text", "align", "links", "extract", "tm", "search")
+GROUPS = ("text", "align", "links", "extract", "lm", "tm", "search")
 CHOICES = [f"{group}={path.stem}" for group in GROUPS for path in sorted((REPOSITORY / "conf" / group).glob("*.yaml"))]
 
 

@@ -1,0 +1,1 @@
+"""Language models: estimated in arrays, exact on the device, mixed per sentence."""

@@ -1,0 +1,60 @@
+"""Language models in the pipeline: estimated, mixed, written, brought along."""
+
+import json
+
+import kenlm
+import numpy as np
+import pytest
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.ragged import ragged_from_rows
+from jaxsmt.lm.automaton import load_automaton
+from jaxsmt.lm.kenlm_model import kenlm_word_log_probs
+from jaxsmt.lm.scoring import word_log_probs
+from jaxsmt.pipeline.model import load_model
+from jaxsmt.pipeline.training import train
+from jaxsmt.text.vocabulary import load_vocabulary
+from tests.pipeline.small_corpus import train_config, write_corpus
+
+QUICK = ["align=ibm1", "lm=trigram"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lms")
+    train(train_config(folder, [*write_corpus(folder / "corpus"), *QUICK, "lm.export=true"]))
+    return folder
+
+
+def test_fitted_weights_are_the_best_on_their_development_set(trained):
+    fitted = json.loads((trained / "model" / "lm" / "weights.json").read_text())
+    for domain, place in (("kitchen", 0), ("travel", 1)):
+        perplexity = fitted["perplexities"][domain]
+        assert perplexity["fitted"] <= 1.001 * min(perplexity.values())  # EM stops a little before the optimum
+        assert np.argmax(fitted["weights"][domain]) == place
+
+
+def test_the_automaton_of_the_model_agrees_with_kenlm_on_the_exported_files(trained):
+    side = load_model(trained / "model").target
+    folder = trained / "model" / "lm"
+    lines = (trained / "corpus" / "travel.test.en").read_text(encoding="utf-8").splitlines()
+    tokens = [side.preprocess(line) for line in lines]
+    vocabulary = load_vocabulary(folder / "vocabulary.txt")
+    known = [[token for token in line if token in vocabulary.id_of] for line in tokens]
+    automaton = load_automaton(folder / "automaton.safetensors")
+    ours = word_log_probs(automaton, ragged_from_rows(map(vocabulary.encode, known)))
+    for place, name in enumerate(("kitchen", "travel")):
+        model = kenlm.Model(str(trained / "lm" / f"{name}.arpa.gz"))
+        theirs = np.concatenate([kenlm_word_log_probs(model, line) for line in known])
+        np.testing.assert_allclose(ours.values[:, place], theirs, atol=1e-4)
+
+
+def test_an_arpa_file_joins_the_mixture(trained, tmp_path):
+    corpus = [part for part in write_corpus(tmp_path / "corpus") if "components.travel" not in part]
+    arpa = f"+lm.arpas.travel={trained / 'lm' / 'travel.arpa.gz'}"
+    train(train_config(tmp_path / "run", [*corpus, *QUICK, arpa]))
+    fitted = json.loads((tmp_path / "run" / "model" / "lm" / "weights.json").read_text())
+    assert list(fitted["names"].values()) == ["kitchen", "travel"]
+    assert fitted["weights"]["travel"][1] > 0.5
+    with pytest.raises(UserError, match="both have 'kitchen': rename one"):
+        train(train_config(tmp_path / "run", [*corpus, *QUICK, arpa.replace("arpas.travel", "arpas.kitchen")]))
