@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.pipeline.small_corpus import write_corpus
 
 
 def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -35,3 +36,18 @@ def test_a_mistake_gets_one_sentence_and_exit_code_1(tmp_path, script, argument,
     assert len(lines) == 1, result.stderr
     assert lines[0].startswith("error: ")
     assert sentence in lines[0]
+
+
+def test_a_sweep_shares_artefacts_and_keeps_results_apart(tmp_path):
+    options = [*write_corpus(tmp_path / "corpus"), "align=ibm1", "lm=trigram", f"work_dir={tmp_path / 'run'}"]
+    result = run("train.py", "--multirun", "tm=full,top50", *options)
+    assert result.returncode == 0, result.stderr
+    results = tmp_path / "run" / "sweep"
+    assert [(results / job / "model" / "model.json").is_file() for job in "01"] == [True, True]
+    stages = [path.name.rsplit("-", 1)[0] for path in (tmp_path / "run" / "artefacts").iterdir()]
+    assert {stage: stages.count(stage) for stage in ("text-travel", "links", "lm-mixture", "component-travel")} == {
+        "text-travel": 1,
+        "links": 1,
+        "lm-mixture": 1,
+        "component-travel": 2,
+    }
