@@ -1,0 +1,178 @@
+"""Upper envelopes of the lines that hypotheses draw along search directions: the kernel of MERT."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsmt.tune.lists import TuningLists
+
+LANES = 256  # sentences in a block: fewer would not keep the vector units busy, more would leave the cache
+
+
+class Envelopes(NamedTuple):
+    """Upper envelopes along L lines for B sentences, at most E changes of the best hypothesis each.
+
+    first: [L, B] int32, the hypothesis that is best for x → −∞.
+    thresholds: [L, E, B] float32, where the best hypothesis changes, ascending; +inf where it no longer does.
+    following: [L, E, B] int32, the hypothesis that is best after each threshold.
+    """
+
+    first: jax.Array
+    thresholds: jax.Array
+    following: jax.Array
+
+
+@partial(jax.jit, static_argnames="capacity")
+def upper_envelopes(
+    features: jax.Array, is_real: jax.Array, points: jax.Array, directions: jax.Array, num_lines: jax.Array,
+    capacity: int,
+) -> Envelopes:  # fmt: skip
+    """Walks upper envelopes from left to right (Och 2003, section 5), all sentences at once.
+
+    Along w = point + x · direction a hypothesis is a line in x. From the line that is best at x the envelope goes on
+    with the steeper line that is met first; a step is a minimum over the H lines, and there are about as many steps as
+    a sentence has different best translations.
+
+    Args:
+        features: [F, H, B] float32.
+        is_real: [H, B] bool, where there is a hypothesis.
+        points, directions: [L, F] float32.
+        num_lines: [] int32: only so many of the L lines are walked; an argument, so that one kernel serves any number.
+        capacity: E.
+    """
+    flat = features.reshape(len(features), -1)
+
+    def walk_line(line: jax.Array, found: Envelopes) -> Envelopes:
+        slopes = (directions[line] @ flat).reshape(is_real.shape)
+        intercepts = (points[line] @ flat).reshape(is_real.shape)
+        lowest = jnp.where(is_real, slopes, jnp.inf).min(0)
+        # what fills a list is as flat as the flattest line and far below it, so it is never met
+        envelope = _walk(
+            jnp.where(is_real, slopes, lowest[None]), jnp.where(is_real, intercepts, -jnp.inf), lowest, capacity
+        )
+        return Envelopes(*(whole.at[line].set(part) for whole, part in zip(found, envelope, strict=True)))
+
+    shape = (len(points), capacity, features.shape[2])
+    nothing = Envelopes(
+        jnp.zeros((shape[0], shape[2]), jnp.int32), jnp.zeros(shape, jnp.float32), jnp.zeros(shape, jnp.int32)
+    )
+    return jax.lax.fori_loop(0, num_lines, walk_line, nothing)
+
+
+class _Walk(NamedTuple):
+    """The lines [B] that are best now, and what was passed: thresholds and following [E, B]."""
+
+    step: jax.Array
+    goes_on: jax.Array
+    x: jax.Array
+    slope: jax.Array
+    intercept: jax.Array
+    thresholds: jax.Array
+    following: jax.Array
+
+
+def _walk(slopes: jax.Array, intercepts: jax.Array, lowest: jax.Array, capacity: int) -> Envelopes:
+    """The envelopes of hypotheses' lines [H, B] of lowest slopes [B], for one direction through one point."""
+    num_lines, num_sentences = intercepts.shape
+    place = jax.lax.broadcasted_iota(jnp.int32, intercepts.shape, 0)
+
+    def step(now: _Walk) -> _Walk:
+        rise = slopes - now.slope[None]
+        crossings = jnp.where(rise > 0, (now.intercept[None] - intercepts) / rise, jnp.inf)
+        x = crossings.min(0)
+        # two plain minima: a joint minimum of value and place is compiled to scalar code
+        winner = jnp.where(crossings <= x[None], place, num_lines - 1).min(0)
+        goes_on = x < jnp.inf
+        x = jnp.maximum(x, now.x)  # lines through one point may be met out of order by rounding
+        return _Walk(
+            now.step + 1,
+            goes_on.any(),
+            jnp.where(goes_on, x, now.x),
+            jnp.where(goes_on, jnp.take_along_axis(slopes, winner[None], 0)[0], now.slope),
+            jnp.where(goes_on, jnp.take_along_axis(intercepts, winner[None], 0)[0], now.intercept),
+            now.thresholds.at[now.step].set(x),
+            now.following.at[now.step].set(winner),
+        )
+
+    starts = jnp.where(slopes == lowest[None], intercepts, -jnp.inf)
+    height = starts.max(0)
+    first = jnp.where(starts >= height[None], place, num_lines).min(0)
+    thresholds = jnp.full((capacity, num_sentences), jnp.inf, jnp.float32)
+    following = jnp.zeros((capacity, num_sentences), jnp.int32)
+    begin = _Walk(
+        jnp.int32(0), jnp.bool_(True), jnp.full_like(height, -jnp.inf), lowest, height, thresholds, following
+    )
+    end = jax.lax.while_loop(lambda now: (now.step < capacity) & now.goes_on, step, begin)
+    return Envelopes(first, end.thresholds, end.following)
+
+
+@dataclass(frozen=True)
+class ListBlock:
+    """Up to LANES sentences whose lists are of similar size, as the kernel wants them.
+
+    sentences: [B'] int64 places in the tuning set.
+    features: [F, H, B''] float32, with the features of the first hypothesis taken off (small numbers lose less).
+    is_real: [H, B''] bool; B'' ≥ B' is the width of all blocks.
+    """
+
+    sentences: np.ndarray
+    features: jax.Array
+    is_real: jax.Array
+
+
+def size_bucket(size: int) -> int:
+    """List sizes are rounded up by at most an eighth, so that a few compiled kernels serve all."""
+    step = max(8, 1 << max(0, size.bit_length() - 4))
+    return -(-size // step) * step
+
+
+def list_blocks(lists: TuningLists) -> list[ListBlock]:
+    """Splits a tuning set into blocks, sentences with the longest lists first; empty lists are left out."""
+    order = np.argsort(-lists.sizes, kind="stable")
+    order = order[lists.sizes[order] > 0]
+    if not len(order):
+        return []
+    num_blocks = -(-len(order) // LANES)
+    lanes = -(-len(order) // (num_blocks * 8)) * 8
+    return [_list_block(lists, order[start : start + lanes], lanes) for start in range(0, len(order), lanes)]
+
+
+def _list_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> ListBlock:
+    longest, real = int(lists.sizes[sentences].max()), len(sentences)
+    features = np.zeros((lists.num_features, size_bucket(longest), lanes), np.float32)
+    is_real = np.zeros(features.shape[1:], bool)
+    is_real[:longest, :real] = lists.is_real[sentences, :longest].T
+    is_real[0] = True  # sentences that fill the block have one hypothesis
+    centred = lists.features[sentences, :longest] - lists.features[sentences, :1]
+    features[:, :longest, :real] = np.where(is_real[None, :longest, :real], centred.transpose(2, 1, 0), 0.0)
+    return ListBlock(sentences, jnp.asarray(features), jnp.asarray(is_real))
+
+
+def block_envelopes(block: ListBlock, points: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
+    """first [L, B'], thresholds and following [L, E, B'] of lines (points, directions [L, F]), E large enough."""
+    num_lines, real, capacity = len(points), len(block.sentences), 16
+    lines = [_filled(rows.astype(np.float32), power_bucket(num_lines)) for rows in (points, directions)]
+    while True:
+        found = upper_envelopes(block.features, block.is_real, *lines, np.int32(num_lines), capacity)
+        first, thresholds, following = (np.asarray(part)[:num_lines, ..., :real] for part in found)
+        if capacity >= len(block.is_real) or not np.isfinite(thresholds[:, -1]).any():
+            return first, thresholds, following
+        capacity *= 4  # the last place is taken: there may be more
+
+
+def power_bucket(count: int) -> int:
+    """The next of 2, 8, 32, 128, …: numbers of lines come in few compiled sizes."""
+    bucket = 2
+    while bucket < count:
+        bucket *= 4
+    return bucket
+
+
+def _filled(rows: np.ndarray, length: int) -> np.ndarray:
+    filled = np.zeros((length, *rows.shape[1:]), rows.dtype)
+    filled[: len(rows)] = rows
+    return filled

@@ -1,0 +1,138 @@
+"""Exact line search over a tuning set: thresholds of all sentences merged, the best interval of every line."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jaxsmt.common.memory import keep_freed_memory
+from jaxsmt.tune.envelope import ListBlock, block_envelopes, list_blocks
+from jaxsmt.tune.lists import TuningLists, objective
+
+_BEYOND = 0.1  # how far past the outermost threshold a step goes
+_AT_ORIGIN = 1.5e-4  # a shorter step is none: rounding must not add up
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """A tuning set prepared for line searches.
+
+    blocks: the lists as the kernel wants them.
+    statistics: [C, B·H] float64, of all hypotheses.
+    list_size: H.
+    metric: 'bleu' or 'ter'.
+    """
+
+    blocks: list[ListBlock]
+    statistics: np.ndarray
+    list_size: int
+    metric: str
+
+
+@dataclass(frozen=True)
+class LineEvents:
+    """How the statistics change along L lines, by line and then by place on the line.
+
+    starts: [L] int64, where the events of each line begin; the first stands at −∞ and changes nothing.
+    places: [T] float64, x of each event, ascending within a line.
+    sentences: [T] int64; B for the event at −∞.
+    changes: [C, T] float64, what the event adds to the statistics of its sentence.
+    first: [L, B] int64: the best hypothesis at −∞, as a column of the statistics.
+    """
+
+    starts: np.ndarray
+    places: np.ndarray
+    sentences: np.ndarray
+    changes: np.ndarray
+    first: np.ndarray
+
+
+def search_space(lists: TuningLists, metric: str) -> SearchSpace:
+    """Prepares a tuning set."""
+    keep_freed_memory()
+    statistics = lists.statistics(metric)
+    flat = np.ascontiguousarray(statistics.reshape(-1, statistics.shape[-1]).T, np.float64)
+    return SearchSpace(list_blocks(lists), flat, lists.is_real.shape[1], metric)
+
+
+def line_events(space: SearchSpace, points: np.ndarray, directions: np.ndarray) -> LineEvents:
+    """All changes of the 1-best along L lines through points [L, F] in directions [L, F]."""
+    num_lines = len(points)
+    num_sentences = space.statistics.shape[1] // space.list_size
+    first = np.zeros((num_lines, num_sentences), np.int64)
+    parts = [_events_at_infinity(num_lines, num_sentences)]
+    for block in space.blocks:
+        begin, thresholds, following = block_envelopes(block, points, directions)
+        before = np.concatenate([begin[:, None], following[:, :-1]], 1)
+        at = np.flatnonzero(thresholds < np.inf)  # flat places: quicker than three indices
+        lane = at % thresholds.shape[2]
+        columns = block.sentences * space.list_size
+        first[:, block.sentences] = begin + columns
+        column = columns.take(lane)
+        line, sentence = at // (thresholds.shape[1] * thresholds.shape[2]), block.sentences.take(lane)
+        parts.append((line, thresholds.take(at), sentence, before.take(at) + column, following.take(at) + column))
+    joined = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return _sorted_events(space, first, *joined)
+
+
+def _events_at_infinity(num_lines: int, num_sentences: int) -> tuple[np.ndarray, ...]:
+    nothing = np.zeros(num_lines, np.int64)
+    far = np.full(num_lines, -np.inf, np.float32)
+    return np.arange(num_lines), far, np.full(num_lines, num_sentences), nothing, nothing
+
+
+def _sorted_events(
+    space: SearchSpace, first: np.ndarray, lines: np.ndarray, places: np.ndarray, sentences: np.ndarray,
+    old: np.ndarray, new: np.ndarray,
+) -> LineEvents:  # fmt: skip
+    order = np.argsort(_sort_keys(lines, places))
+    changes = space.statistics.take(new[order], 1)
+    changes -= space.statistics.take(old[order], 1)
+    counts = np.bincount(lines)
+    starts = np.cumsum(counts) - counts
+    return LineEvents(starts, places[order].astype(np.float64), sentences[order], changes, first)
+
+
+def _sort_keys(lines: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """[T] int64 that sort by line and then by float32 place: one sort of integers is quicker than two of floats."""
+    bits = (places + np.float32(0.0)).view(np.int32).astype(np.int64)  # −0 becomes 0
+    ascending = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+    return (lines.astype(np.int64) << 33) + ascending + (1 << 32)
+
+
+def best_steps(
+    space: SearchSpace, events: LineEvents, multiplicities: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best score [L] on each line and the step [L] to the middle of the (first) interval that has it.
+
+    multiplicities: [L, B], how often each sentence counts for the line; once if None.
+    """
+    first = space.statistics.take(events.first, 1)  # [C, L, B]
+    lengths = np.diff(np.append(events.starts, len(events.places)))
+    if multiplicities is None:
+        begin, sums = first.sum(2), events.changes.copy()
+    else:
+        begin = np.einsum("clb,lb->cl", first, multiplicities)
+        line = np.repeat(np.arange(len(lengths)), lengths)
+        per_event = np.pad(multiplicities, ((0, 0), (0, 1)))[line, events.sentences]
+        sums = events.changes * per_event
+    ends = begin + np.add.reduceat(sums, events.starts, 1)
+    sums[:, events.starts] = begin  # each line starts anew, whatever the sum of the line before it
+    sums[:, events.starts[1:]] -= ends[:, :-1]
+    np.cumsum(sums, 1, out=sums)
+    scores = objective(sums.T, space.metric)
+    right = np.append(events.places[1:], np.inf)
+    right[events.starts[1:] - 1] = np.inf
+    scores[right <= events.places] = -np.inf
+    best = np.maximum.reduceat(scores, events.starts)
+    is_best = np.flatnonzero(scores == np.repeat(best, lengths))
+    chosen = is_best[np.searchsorted(is_best, events.starts)]
+    return best, _middle(events.places[chosen], right[chosen])
+
+
+def _middle(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The middle of each interval; a little past its finite end where it has only one; 0 where it has none."""
+    bounded_left, bounded_right = np.isfinite(left), np.isfinite(right)
+    low = np.where(bounded_left, left, np.where(bounded_right, right - 2 * _BEYOND, 0.0))
+    high = np.where(bounded_right, right, np.where(bounded_left, left + 2 * _BEYOND, 0.0))
+    step = 0.5 * (low + high)
+    return np.where(np.abs(step) < _AT_ORIGIN, 0.0, step)

@@ -1,0 +1,179 @@
+"""The outer loop of tuning: decode, merge the n-best lists, optimise, until the weights stay."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from jaxsmt.common.arrays import open_arrays, save_arrays
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import write_text
+from jaxsmt.common.progress import log
+from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, ter_of_sums
+from jaxsmt.tune.nbest import NBestLists, merge_nbest, nbest_from_rows
+from jaxsmt.tune.scoring import score_lists
+from jaxsmt.tune.tuner import Tuner
+
+DecodeFn = Callable[[np.ndarray], NBestLists]
+
+
+@dataclass(frozen=True)
+class LoopConfig:
+    """max_iterations: decoder runs; min_change: stop when no (L1-normalised) weight moves by more;
+    with_ter: count TER for the table even where BLEU is tuned."""
+
+    max_iterations: int = 15
+    min_change: float = 1e-3
+    with_ter: bool = False
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One line of the table: of the decoder's 1-best before the tuner changed the weights.
+
+    weights: the weights decoded with; tuned: those the tuner found; list_score: their objective on the merged lists.
+    """
+
+    number: int
+    bleu: float
+    ter: float | None
+    length_ratio: float
+    num_hypotheses: int
+    list_score: float
+    change: float
+    weights: tuple[float, ...]
+    tuned: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """weights: [F], the best ones decoded with (by the metric on the decoder's own 1-best); iterations: the table."""
+
+    weights: np.ndarray
+    feature_names: tuple[str, ...]
+    iterations: tuple[Iteration, ...]
+    has_converged: bool
+
+
+def tune(
+    decode_fn: DecodeFn, references: Sequence[Sequence[str]], start: np.ndarray, tuner: Tuner,
+    config: LoopConfig | None = None, folder: str | Path | None = None,
+) -> TuningResult:  # fmt: skip
+    """Tunes weights [F] of a decoder; decode_fn gives its n-best lists for given weights and stays loaded.
+
+    With a folder each iteration is saved when it is done (lists and table), and a run that was interrupted goes on
+    after its last whole iteration.
+    """
+    config = config or LoopConfig()
+    merged, iterations = _load(folder) if folder is not None else (None, [])
+    with_ter = config.with_ter or tuner.metric == "ter"
+    while len(iterations) < config.max_iterations and not _has_converged(iterations, config):
+        weights = np.array(iterations[-1].tuned) if iterations else np.asarray(start, np.float64)
+        new = decode_fn(weights)
+        merged = new if merged is None else merge_nbest([merged, new])
+        lists = score_lists(merged, references, with_ter)
+        weights = np.pad(weights, (0, lists.num_features - len(weights)))  # sparse features that are new start at 0
+        tuned, _ = tuner(lists, weights)
+        first = score_lists(_one_best(new), references, with_ter)
+        iterations.append(_iteration(len(iterations) + 1, first, lists, weights, tuned, tuner.metric))
+        log.info("%s", table_row(iterations[-1]))
+        if folder is not None:
+            _save(folder, merged, iterations)
+    return _result(iterations, merged, tuner.metric, _has_converged(iterations, config), start)
+
+
+def _has_converged(iterations: list[Iteration], config: LoopConfig) -> bool:
+    return bool(iterations) and iterations[-1].change <= config.min_change
+
+
+def _one_best(lists: NBestLists) -> NBestLists:
+    rows = lists.offsets[:-1][np.diff(lists.offsets) > 0]
+    return nbest_from_rows(
+        [lists.texts[k] for k in rows], lists.features[rows], lists.sentences[rows], len(lists), lists.feature_names
+    )
+
+
+def _iteration(
+    number: int, first: TuningLists, lists: TuningLists, weights: np.ndarray, tuned: np.ndarray, metric: str
+) -> Iteration:
+    has = first.sizes > 0
+    sums = first.statistics("bleu")[has, 0].sum(0)
+    ter = None if first.ter is None else float(ter_of_sums(first.ter[has, 0].sum(0)))
+    change = float(np.abs(_normal(tuned) - _normal(weights)).max(initial=0.0))
+    return Iteration(
+        number, float(bleu_of_sums(sums)), ter, float(sums[0] / max(sums[1], 1)), int(lists.sizes.sum()),
+        list_score(lists, tuned, metric), change, tuple(map(float, weights)), tuple(map(float, tuned)),
+    )  # fmt: skip
+
+
+def _normal(weights: np.ndarray) -> np.ndarray:
+    return weights / max(np.abs(weights).sum(), 1e-30)
+
+
+def _result(
+    iterations: list[Iteration], merged: NBestLists | None, metric: str, has_converged: bool, start: np.ndarray
+) -> TuningResult:
+    if not iterations or merged is None:
+        return TuningResult(np.asarray(start, np.float64), (), (), False)
+    quality = [-(row.ter or 0.0) if metric == "ter" else row.bleu for row in iterations]
+    best = iterations[int(np.argmax(quality))]
+    return TuningResult(np.array(best.weights), merged.feature_names, tuple(iterations), has_converged)
+
+
+TABLE_HEAD = "iteration   BLEU    TER  length  hypotheses  list score  change"
+
+
+def table_row(row: Iteration) -> str:
+    """One line of the table; scores in per cent."""
+    ter = "     –" if row.ter is None else f"{100 * row.ter:6.2f}"
+    return (
+        f"{row.number:9d} {100 * row.bleu:6.2f} {ter} {row.length_ratio:7.3f} {row.num_hypotheses:11d} "
+        f"{100 * row.list_score:11.2f} {row.change:7.4f}"
+    )
+
+
+def table(result: TuningResult) -> str:
+    """The table of a tuning run, with the weights it chose."""
+    weights = "\n".join(f"{n} {w:.6g}" for n, w in zip(result.feature_names, result.weights, strict=False))
+    return "\n".join([TABLE_HEAD, *map(table_row, result.iterations), "", weights]) + "\n"
+
+
+def _save(folder: str | Path, merged: NBestLists, iterations: list[Iteration]) -> None:
+    """Lists first, table last: the table says which lists belong to it, and appears whole or not at all."""
+    folder = Path(folder)
+    number = len(iterations)
+    data = "\n".join(merged.texts).encode()
+    arrays = {
+        "features": merged.features, "scores": merged.scores, "offsets": merged.offsets,
+        "texts": np.frombuffer(data, np.uint8),
+    }  # fmt: skip
+    save_arrays(folder / f"lists-{number}.safetensors", arrays)
+    state = {
+        "version": 1, "feature_names": merged.feature_names, "num_dense": merged.num_dense,
+        "iterations": [asdict(row) for row in iterations],
+    }  # fmt: skip
+    write_text(folder / "tuning.json", json.dumps(state, indent=1) + "\n")
+    for old in folder.glob("lists-*.safetensors"):
+        if old.name != f"lists-{number}.safetensors":
+            old.unlink()
+
+
+def _load(folder: str | Path) -> tuple[NBestLists | None, list[Iteration]]:
+    path = Path(folder) / "tuning.json"
+    if not path.is_file():
+        return None, []
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+        vectors = ("weights", "tuned")
+        rows = [Iteration(**row | {name: tuple(row[name]) for name in vectors}) for row in state["iterations"]]
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"'{path}' is no record of a tuning run: delete the folder to start anew") from None
+    arrays = open_arrays(path.parent / f"lists-{len(rows)}.safetensors")
+    texts = tuple(arrays["texts"].tobytes().decode().split("\n")) if len(arrays["scores"]) else ()
+    merged = NBestLists(
+        texts, np.array(arrays["features"]), np.array(arrays["scores"]), np.array(arrays["offsets"]),
+        tuple(state["feature_names"]), state["num_dense"], ((),) * len(texts),
+    )  # fmt: skip
+    return merged, rows

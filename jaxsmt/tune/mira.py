@@ -1,0 +1,88 @@
+"""Batch MIRA (Cherry & Foster 2012): large-margin updates towards hope and away from fear translations."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxsmt.tune.config import MiraConfig
+from jaxsmt.tune.lists import TuningLists, list_score
+
+
+class MiraState(NamedTuple):
+    """weights, total: [F] float32, now and summed over the sentences seen; background: [9] decayed BLEU statistics."""
+
+    weights: jax.Array
+    total: jax.Array
+    num_seen: jax.Array
+    background: jax.Array
+
+
+@dataclass(frozen=True)
+class MiraInfo:
+    """scores: [I] BLEU of the averaged weights after each pass; best: the pass whose weights were taken."""
+
+    scores: np.ndarray
+    best: int
+
+
+def mira(lists: TuningLists, start: np.ndarray, config: MiraConfig | None = None) -> tuple[np.ndarray, MiraInfo]:
+    """Weights [F] by batch MIRA on fixed lists, from the start [F]; the averaged weights of the best pass."""
+    config = config or MiraConfig()
+    keep = np.flatnonzero(lists.sizes > 0)
+    features = jnp.asarray(lists.features[keep] - lists.features[keep, :1], jnp.float32)
+    statistics = jnp.asarray(lists.statistics("bleu")[keep], jnp.float32)
+    is_real = jnp.asarray(lists.is_real[keep])
+    rng = np.random.default_rng(config.seed)
+    state = MiraState(
+        jnp.asarray(start, jnp.float32), jnp.zeros(len(start), jnp.float32), jnp.float32(0), _first_background(),
+    )  # fmt: skip
+    averages, scores = [], []
+    for _ in range(config.iterations):
+        order = rng.permutation(len(keep)) if config.shuffle else np.arange(len(keep))
+        state = _one_pass(state, features, statistics, is_real, order, config.step_limit, config.decay)
+        averages.append(np.asarray(state.total / state.num_seen, np.float64))
+        scores.append(list_score(lists, averages[-1], "bleu"))
+    best = int(np.argmax(scores))
+    return averages[best], MiraInfo(np.array(scores), best)
+
+
+def _first_background() -> jax.Array:
+    """One pseudo-match of every order, so that the first sentences' BLEU is defined."""
+    return jnp.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 1], jnp.float32)
+
+
+@jax.jit
+def _one_pass(
+    state: MiraState, features: jax.Array, statistics: jax.Array, is_real: jax.Array, order: jax.Array,
+    step_limit: float, decay: float,
+) -> MiraState:  # fmt: skip
+    """One pass over the sentences [B, H, ·] in the given order [B] (Cherry & Foster 2012, algorithm 1)."""
+
+    def visit(state: MiraState, sentence: jax.Array) -> tuple[MiraState, None]:
+        phi, counts, real = features[sentence], statistics[sentence], is_real[sentence]
+        bleu = _background_bleu(counts, state.background)
+        score = phi @ state.weights
+        hope = jnp.where(real, score + bleu, -jnp.inf).argmax()
+        fear = jnp.where(real, score - bleu, -jnp.inf).argmax()
+        cost = bleu[hope] - bleu[fear]
+        away = phi[hope] - phi[fear]
+        loss = cost - away @ state.weights
+        step = jnp.clip(loss / jnp.maximum(away @ away, 1e-12), 0.0, step_limit)
+        is_update = (cost > 0) & (loss > 0)
+        weights = state.weights + jnp.where(is_update, step, 0.0) * away
+        best = jnp.where(real, score, -jnp.inf).argmax()
+        background = decay * state.background + counts[best]
+        return MiraState(weights, state.total + weights, state.num_seen + 1, background), None
+
+    return jax.lax.scan(visit, state, order)[0]
+
+
+def _background_bleu(counts: jax.Array, background: jax.Array) -> jax.Array:
+    """[H] BLEU of the background with each hypothesis added, times its length there (Chiang et al. 2008, section 3)."""
+    joint = counts + background[None]
+    log_precision = jnp.log(jnp.maximum(joint[:, 2:6], 1e-6) / jnp.maximum(joint[:, 6:10], 1e-6)).mean(1)
+    shortness = joint[:, 1] / jnp.maximum(joint[:, 0], 1e-6) - 1.0
+    return jnp.exp(log_precision - jnp.maximum(shortness, 0.0)) * joint[:, 1]
