@@ -14,6 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
+from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.mixture import MixtureConfig
@@ -137,6 +138,7 @@ ExtractSchema = schema_of(ExtractConfig)
 TmSchema = schema_of(TmConfig)
 LanguageModelSchema = schema_of(LanguageModelConfig)
 MonotoneSchema = schema_of(MonotoneConfig)
+CompareSchema = schema_of(CompareConfig)
 MonotoneOverrides = overrides_schema_of(MonotoneConfig)
 
 
@@ -190,11 +192,37 @@ class DecodeSchema:
     debug: bool = False
 
 
+@dataclass
+class ListTuningSchema:
+    """Everything list_tuning can be told."""
+
+    nbest: list[str] = field(default_factory=list)
+    references: list[str] = field(default_factory=list)
+    start: dict[str, float] = field(default_factory=dict)
+    output: str | None = None
+    tune: dict[str, Any] = field(default_factory=dict)
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass
+class ComparisonSchema:
+    """Everything comparison can be told."""
+
+    references: list[str] = field(default_factory=list)
+    systems: dict[str, Any] = field(default_factory=dict)
+    compare: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
+    quiet: bool = False
+    debug: bool = False
+
+
 def register_schemas() -> None:
     """Makes the schemas known to Hydra, under names the yaml files begin their defaults with."""
     store = ConfigStore.instance()
     store.store(name="train_schema", node=TrainSchema)
     store.store(name="decode_schema", node=DecodeSchema)
+    store.store(name="tune_lists_schema", node=ListTuningSchema)
+    store.store(name="compare_schema", node=ComparisonSchema)
 
 
 def bitext_source(config: DictConfig, part: str, name: str) -> BitextSource:

@@ -5,7 +5,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hydra.errors import HydraException
@@ -20,10 +20,10 @@ from jaxsmt.common.progress import console, log
 FULL_ERROR = "HYDRA_FULL_ERROR"
 
 
-def launch(main: Callable[[], Any], schema: type) -> None:
+def launch(main: Callable[[], Any], schema: type, more_keys: Sequence[str] = ()) -> None:
     """Runs a `hydra.main` function; a mistake in the configuration becomes one sentence and exit code 1.
 
-    schema: the dataclass of the configuration; its keys answer "did you mean".
+    schema: the dataclass of the configuration; its keys, and `more_keys`, answer "did you mean".
     """
     wants_traceback = FULL_ERROR in os.environ
     os.environ[FULL_ERROR] = "1"  # lets Hydra's exceptions through to us
@@ -32,7 +32,7 @@ def launch(main: Callable[[], Any], schema: type) -> None:
     except (HydraException, OmegaConfBaseException) as error:
         if wants_traceback:
             raise
-        _exit(explain(error, all_keys(OmegaConf.structured(schema))))
+        _exit(explain(error, [*all_keys(OmegaConf.structured(schema)), *more_keys]))
 
 
 def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:

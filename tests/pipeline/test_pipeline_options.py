@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from jaxsmt.pipeline.comparison import compare
 from jaxsmt.pipeline.decoding import decode
+from jaxsmt.pipeline.list_tuning import tune_lists
 from jaxsmt.pipeline.training import train
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
@@ -15,7 +17,7 @@ CHOICES = [f"{group}={path.stem}" for group in GROUPS for path in sorted((REPOSI
 
 def test_all_groups_are_covered():
     folders = {path.name for path in (REPOSITORY / "conf").iterdir() if path.is_dir()}
-    assert folders == {*GROUPS, "corpus"}
+    assert folders == {*GROUPS, "corpus", "tune"}
     assert {path.stem for path in (REPOSITORY / "conf" / "corpus").iterdir()} == {"demo", "files"}
 
 
@@ -61,3 +63,38 @@ def test_decode_options(work_dir, options):
     assert len(output) == len(lines)
     assert output[0] == ""
     assert "xqv" in output[1]  # nobody knows the word: it is copied
+
+
+NBEST = """0 ||| the cat  ||| LM0= -2 TM0= -1 -3 ||| -6
+0 ||| a cat  ||| LM0= -1 TM0= -2 -1 ||| -4
+1 ||| it is here now  ||| LM0= -4 TM0= -1 -2 ||| -7
+1 ||| it is there now  ||| LM0= -3 TM0= -1 -4 ||| -8
+"""
+
+
+@pytest.mark.parametrize("tuner", [path.stem for path in sorted((REPOSITORY / "conf" / "tune").glob("*.yaml"))])
+def test_every_tuner_tunes_on_lists(tmp_path, tuner, capsys):
+    (tmp_path / "lists").write_text(NBEST)
+    (tmp_path / "references").write_text("the cat\nit is here now\n")
+    files = [
+        f"nbest=[{tmp_path / 'lists'}]",
+        f"references=[{tmp_path / 'references'}]",
+        f"output={tmp_path / 'weights'}",
+    ]
+    start = ["+start.LM0_0=1", "+start.TM0_0=0.1", "+start.TM0_1=1"]
+    config = compose_config("tune_lists", [*files, *start, f"tune={tuner}"])
+    after = tune_lists(config)
+    assert after == pytest.approx(1.0) if tuner == "mert" else after >= 0.889
+    assert f"0.8891 → {after:.4f}, oracle 1.0000" in capsys.readouterr().out
+    names = [line.split()[0] for line in (tmp_path / "weights").read_text().splitlines()]
+    assert names == ["LM0_0", "TM0_0", "TM0_1"]
+
+
+def test_systems_are_compared(tmp_path, capsys):
+    for name, text in {"reference": "the cat sat\n", "good": "the cat sat\n", "bad": "a dog lay\n"}.items():
+        (tmp_path / name).write_text(text * 30)
+    systems = [f"+systems.{name}=[{tmp_path / name}]" for name in ("bad", "good")]
+    compare(compose_config("compare", [f"references=[{tmp_path / 'reference'}]", *systems, "compare.trials=100"]))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["system", "bad", "good"]
+    assert "100.00*" in lines[2]

@@ -1,0 +1,66 @@
+"""Tunes weights on n-best lists of any system.
+
+python -m jaxsmt.pipeline.list_tuning nbest=[a.nbest] references=[dev.en]
+"""
+
+import dataclasses
+from typing import Any
+
+import hydra
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from rich.console import Console
+from rich.table import Table
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.pipeline.config import ListTuningSchema, register_schemas, room_config, schema_of
+from jaxsmt.pipeline.launch import explain, launch, run_job
+from jaxsmt.tune.commands import ListTuning, tune_nbest_lists
+from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, TrustRegionConfig
+
+TUNERS = {"mert": MertConfig, "mira": MiraConfig, "pro": ProConfig, "trust_region": TrustRegionConfig}
+
+register_schemas()
+
+
+def tune_lists(config: DictConfig) -> float:
+    """Tunes, shows and writes the weights; returns the BLEU they reach on the lists."""
+    result = tune_nbest_lists(
+        list(config.nbest), list(config.references), dict(config.start), tuner_config(config.tune), config.output
+    )
+    show_tuning(result)
+    return result.after
+
+
+def tuner_config(node: Any) -> Any:
+    """The tuner's dataclass from a node of conf/tune, which names it and has its keys."""
+    values = {str(key): value for key, value in node.items()}
+    name = values.pop("name")
+    if name not in TUNERS:
+        raise UserError(f"tune.name is '{name}': choose one of {', '.join(TUNERS)}")
+    try:
+        return room_config(TUNERS[name], OmegaConf.merge(OmegaConf.structured(schema_of(TUNERS[name])), values))
+    except OmegaConfBaseException as error:
+        known = [column.name for column in dataclasses.fields(TUNERS[name])]
+        raise UserError(f"tune={name}: {explain(error, known)}") from None
+
+
+def show_tuning(result: ListTuning) -> None:
+    """BLEU before and after, the ceiling, and the weights."""
+    table = Table(title="Weights", title_justify="left")
+    table.add_column("feature")
+    table.add_column("weight", justify="right")
+    for name, value in result.weights.items():
+        table.add_row(name, f"{value:.6f}")
+    Console().print(table)
+    Console().print(f"BLEU on the lists: {result.before:.4f} → {result.after:.4f}, oracle {result.oracle:.4f}")
+
+
+@hydra.main(version_base="1.3", config_path="../../conf", config_name="tune_lists")
+def main(config: DictConfig) -> float:
+    return run_job(tune_lists, config)
+
+
+if __name__ == "__main__":
+    rooms = TUNERS.values()
+    launch(main, ListTuningSchema, [f"tune.{column.name}" for room in rooms for column in dataclasses.fields(room)])
