@@ -8,6 +8,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -19,7 +20,8 @@ from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.mixture import MixtureConfig
 from jaxsmt.pipeline.launch import explain
-from jaxsmt.search.monotone import MonotoneConfig
+from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.reading import BitextSource
 
@@ -43,13 +45,25 @@ def _copied(column: "dataclasses.Field[Any]") -> tuple[str, Any, Any]:
 
 def overrides_schema_of(room: type) -> Any:
     """A schema whose every key is null unless it is given: what a user changes of a stored configuration."""
-    columns = [(column.name, column.type | None, field(default=None)) for column in dataclasses.fields(room)]  # type: ignore[operator]
+    columns: list[tuple[str, Any, Any]] = []
+    for column in dataclasses.fields(room):
+        if dataclasses.is_dataclass(column.default_factory):
+            inner = overrides_schema_of(column.default_factory)
+            columns.append((column.name, inner, field(default_factory=inner)))
+        else:
+            columns.append((column.name, column.type | None, field(default=None)))  # type: ignore[operator]
     return dataclasses.make_dataclass(room.__name__ + "Overrides", columns, namespace={"__module__": __name__})
 
 
-def room_overrides(node: Any) -> dict[str, Any]:
-    """The keys of an overrides node that were given."""
-    return {key: tuple(v) if isinstance(v, list) else v for key, v in _plain(node).items() if v is not None}
+def with_overrides(stored: Room, node: Any) -> Room:
+    """The stored configuration with the keys of an overrides node that were given."""
+    changes: dict[str, Any] = {}
+    for key, value in _plain(node).items():
+        if isinstance(value, dict):
+            changes[key] = with_overrides(getattr(stored, key), value)
+        elif value is not None:
+            changes[key] = tuple(value) if isinstance(value, list) else value
+    return dataclasses.replace(stored, **changes)  # type: ignore[type-var]
 
 
 def room_config(room: type[Room], node: Any) -> Room:
@@ -130,6 +144,29 @@ class LanguageModelConfig:
     export: bool = False
 
 
+@dataclass(frozen=True)
+class WeightsConfig:
+    """Log-linear weights, one vector for all text; see `jaxsmt.search.weights.SearchWeights`."""
+
+    rule: tuple[float, ...] = (0.2, 0.2, 0.3, 0.2)
+    lm: float = 0.5
+    word_penalty: float = -0.3
+    phrase_penalty: float = -0.1
+    glue: float = -0.2
+    unknown: float = 1.0
+
+    def __post_init__(self) -> None:
+        if len(self.rule) != 4:
+            raise UserError(f"weights.rule is {list(self.rule)}: give four numbers")
+        for name, value in dataclasses.asdict(self).items():
+            if not np.isfinite(value).all():
+                raise UserError(f"weights.{name} is {value}: give finite numbers")
+
+    @property
+    def of_search(self) -> SearchWeights:
+        return SearchWeights(**dataclasses.asdict(self))
+
+
 BitextSchema = schema_of(BitextSource)
 TextSchema = schema_of(TextConfig)
 AlignSchema = schema_of(AlignConfig)
@@ -137,9 +174,11 @@ LinksSchema = schema_of(LinksConfig)
 ExtractSchema = schema_of(ExtractConfig)
 TmSchema = schema_of(TmConfig)
 LanguageModelSchema = schema_of(LanguageModelConfig)
-MonotoneSchema = schema_of(MonotoneConfig)
+SearchSchema = schema_of(SearchConfig)
+WeightsSchema = schema_of(WeightsConfig)
 CompareSchema = schema_of(CompareConfig)
-MonotoneOverrides = overrides_schema_of(MonotoneConfig)
+SearchOverrides = overrides_schema_of(SearchConfig)
+WeightsOverrides = overrides_schema_of(WeightsConfig)
 
 
 @dataclass
@@ -170,7 +209,8 @@ class TrainSchema:
     extract: ExtractSchema = field(default_factory=ExtractSchema)  # type: ignore[valid-type]
     lm: LanguageModelSchema = field(default_factory=LanguageModelSchema)  # type: ignore[valid-type]
     tm: TmSchema = field(default_factory=TmSchema)  # type: ignore[valid-type]
-    search: MonotoneSchema = field(default_factory=MonotoneSchema)  # type: ignore[valid-type]
+    search: SearchSchema = field(default_factory=SearchSchema)  # type: ignore[valid-type]
+    weights: WeightsSchema = field(default_factory=WeightsSchema)  # type: ignore[valid-type]
     work_dir: str = MISSING
     output_dir: str = MISSING
     quiet: bool = False
@@ -185,9 +225,15 @@ class DecodeSchema:
     input: str = "-"
     output: str = "-"
     domain: str | None = None
-    weights: list[float] | None = None
-    search: MonotoneOverrides = field(default_factory=MonotoneOverrides)  # type: ignore[valid-type]
-    batch_cells: int = 16384
+    mixture: list[float] | None = None
+    lm_mixture: list[float] | None = None
+    glossary: str | None = None
+    nbest: int = 0
+    nbest_output: str | None = None
+    alignments: str | None = None
+    unknown_words: str | None = None
+    search: SearchOverrides = field(default_factory=SearchOverrides)  # type: ignore[valid-type]
+    weights: WeightsOverrides = field(default_factory=WeightsOverrides)  # type: ignore[valid-type]
     quiet: bool = False
     debug: bool = False
 

@@ -39,15 +39,19 @@ def evaluate_model(model: Model, parts: Mapping[str, Mapping[str, BitextSource]]
         pairs = list(read_bitext(parts[part][domain]))
         for weighting in [UNWEIGHTED] + [domain] * (domain in model.names):
             if weighting not in translators:
-                weights = model.weights(None if weighting == UNWEIGHTED else weighting)
-                translators[weighting] = make_line_translator(model, weights)
-            output = translators[weighting].translate([source for source, _ in pairs])
+                translators[weighting] = _translator(model, None if weighting == UNWEIGHTED else weighting)
+            output = [line.text for line in translators[weighting].translate([source for source, _ in pairs])]
             label = UNWEIGHTED if weighting == UNWEIGHTED else "own domain"
             found[part, domain, label] = corpus_scores(output, [target for _, target in pairs])
             name = f"{part}.{domain}.{label.replace(' ', '-')}.txt"
             write_text(output_dir / "translations" / name, "".join(line + "\n" for line in output))
     _write_scores(output_dir / "scores.json", found)
     return ScoreTable(found)
+
+
+def _translator(model: Model, domain: str | None) -> LineTranslator:
+    mixtures = model.mixture(domain), model.lm_mixture(domain)
+    return make_line_translator(model, *mixtures, model.search, model.weights.of_search)
 
 
 def _write_scores(path: Path, scores: Mapping[tuple[str, str, str], Scores]) -> None:

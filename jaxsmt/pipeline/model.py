@@ -20,12 +20,14 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder, write_text
+from jaxsmt.lm.automaton import Automaton, load_automaton, to_device
 from jaxsmt.pipeline.components import FOLDER
-from jaxsmt.pipeline.lms import LmMixture
+from jaxsmt.pipeline.config import WeightsConfig, room_config
+from jaxsmt.pipeline.lms import AUTOMATON, EQUAL, VOCABULARY, WEIGHTS, LmMixture
 from jaxsmt.pipeline.store import Artefact, write_manifest
-from jaxsmt.search.monotone import MonotoneConfig
+from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextSide, load_side
-from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
+from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary, merge_vocabularies
 from jaxsmt.tm.component import Component, load_component
 from jaxsmt.tm.union import UnionView, build_union
 from jaxsmt.tm.weights import FEATURE_NAMES, check_weights
@@ -40,8 +42,13 @@ class Model:
     components: list[Component]
     source: TextSide
     target: TextSide
+    automaton: Automaton
+    lm_vocabulary: Vocabulary
+    lm_names: tuple[str, ...]
+    lm_weights: dict[str, list[float]]
     domain_boost: float
-    search: MonotoneConfig
+    search: SearchConfig
+    weights: WeightsConfig
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,7 +58,7 @@ class Model:
     def union(self) -> UnionView:
         return build_union(self.components)
 
-    def weights(self, domain: str | None = None, given: Sequence[float] | None = None) -> np.ndarray:
+    def mixture(self, domain: str | None = None, given: Sequence[float] | None = None) -> np.ndarray:
         """Component weights λ [4, D]: given ones, or all 1 with the domain's component raised.
 
         All 1 is the concatenation of the corpora (Sennrich et al. 2013, section 3.1).
@@ -64,10 +71,17 @@ class Model:
         checked = check_weights(vector, self.names)
         return np.repeat(checked[None], len(FEATURE_NAMES), axis=0)
 
+    def lm_mixture(self, domain: str | None = None, given: Sequence[float] | None = None) -> np.ndarray:
+        """Weights of the language models [D], sum 1: given ones, those fitted to the domain's text, or equal ones."""
+        if given is None:
+            return np.array(self.lm_weights.get(domain or EQUAL, self.lm_weights[EQUAL]))
+        checked = check_weights(given, self.lm_names)
+        return checked / checked.sum()
+
 
 def write_model(
     folder: Path, sides: tuple[TextSide, TextSide], components: Mapping[str, Artefact], lms: LmMixture,
-    domain_boost: float, search: MonotoneConfig,
+    domain_boost: float, search: SearchConfig, weights: WeightsConfig,
 ) -> None:  # fmt: skip
     """Assembles a model folder from artefacts.
 
@@ -78,6 +92,7 @@ def write_model(
         "components": list(components),
         "domain_boost": domain_boost,
         "search": dataclasses.asdict(search),
+        "weights": dataclasses.asdict(weights),
     }
     with atomic_folder(folder) as temporary:
         for name, artefact in components.items():
@@ -96,13 +111,18 @@ def load_model(folder: str | Path) -> Model:
     components = [load_component(folder / "components" / name) for name in settings["components"]]
     sources, _ = merge_vocabularies([component.source_vocabulary for component in components])
     targets, _ = merge_vocabularies([component.target_vocabulary for component in components])
-    search = {**settings["search"], "feature_weights": tuple(settings["search"]["feature_weights"])}
+    mixture = json.loads((folder / "lm" / WEIGHTS).read_text(encoding="utf-8"))
     return Model(
         components,
         dataclasses.replace(load_side(folder, "source"), vocabulary=sources),
         dataclasses.replace(load_side(folder, "target"), vocabulary=targets),
+        to_device(load_automaton(folder / "lm" / AUTOMATON)),
+        load_vocabulary(folder / "lm" / VOCABULARY),
+        tuple(mixture["names"].values()),
+        mixture["weights"],
         settings["domain_boost"],
-        MonotoneConfig(**search),
+        room_config(SearchConfig, settings["search"]),
+        room_config(WeightsConfig, settings["weights"]),
     )
 
 

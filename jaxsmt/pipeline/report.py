@@ -41,7 +41,7 @@ def show_scores(scores: ScoreTable) -> None:
         return
     labels = list(dict.fromkeys(label for _, _, label in scores.scores))
     columns = [f"{metric} {label}" for metric in ("BLEU", "chrF") for label in labels]
-    table = _table("Monotone translation", ["set", "domain"], columns)
+    table = _table("Translation", ["set", "domain"], columns)
     for part, domain in dict.fromkeys((part, domain) for part, domain, _ in scores.scores):
         row = [scores.scores.get((part, domain, label)) for label in labels]
         cells = [f"{value.bleu:.2f}" if value else "" for value in row] + [f"{v.chrf:.2f}" if v else "" for v in row]

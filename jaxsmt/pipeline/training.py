@@ -10,7 +10,7 @@ from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.pipeline.components import component_stage
-from jaxsmt.pipeline.config import LanguageModelConfig, LinksConfig, TmConfig, bitext_source, room_config
+from jaxsmt.pipeline.config import LanguageModelConfig, LinksConfig, TmConfig, WeightsConfig, bitext_source, room_config
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.links import TextLinks, dev_links, export_links, links_stage
 from jaxsmt.pipeline.lms import LmMixture, export_lms, lm_stages
@@ -19,7 +19,7 @@ from jaxsmt.pipeline.report import show_components, show_lms, show_scores
 from jaxsmt.pipeline.store import Store
 from jaxsmt.pipeline.tables import export_components, imported_components
 from jaxsmt.pipeline.texts import ComponentText, merge_sides, text_stage
-from jaxsmt.search.monotone import MonotoneConfig
+from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.reading import BitextSource
@@ -33,7 +33,8 @@ def train(config: DictConfig) -> float:
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
     sources = corpus_sources(config, work_dir)
     text, tm = room_config(TextConfig, config.text), room_config(TmConfig, config.tm)
-    search, extract = room_config(MonotoneConfig, config.search), room_config(ExtractConfig, config.extract)
+    search, weights = room_config(SearchConfig, config.search), room_config(WeightsConfig, config.weights)
+    extract = room_config(ExtractConfig, config.extract)
     check_names(sources, tm)
     store = Store(work_dir / "artefacts")
     texts = [text_stage(store, name, spec, text) for name, spec in sources["components"].items()]
@@ -44,7 +45,7 @@ def train(config: DictConfig) -> float:
         export_components(output_dir / "moses", components)
     sides = model_sides(config, text, texts)
     lms = mix_language_models(store, texts, sources["dev"], sides[1], config, output_dir)
-    write_model(output_dir / "model", sides, components, lms, tm.domain_boost, search)
+    write_model(output_dir / "model", sides, components, lms, tm.domain_boost, search, weights)
     log.info("model: %s", output_dir / "model")
     show_components(texts, components)
     show_lms(lms)

@@ -1,57 +1,131 @@
 """From lines of text to translated lines: batches in, order kept."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from jaxsmt.pipeline.glossary import Glossary, find_terms
 from jaxsmt.pipeline.model import Model
-from jaxsmt.search.monotone import MonotoneConfig, MonotoneTranslator, Translation, make_translator
-from jaxsmt.text.buckets import make_batches
+from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
+from jaxsmt.search.moses_nbest import nbest_lines
+from jaxsmt.search.rescoring import rescore
+from jaxsmt.search.rules import mixed_rules
+from jaxsmt.search.translation import Translation, translate, translate_nbest
+from jaxsmt.search.weights import SearchWeights
+from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN, Vocabulary
 
-LINES_PER_BLOCK = 1000  # read, translated and written at a time
+LINES_PER_BLOCK = 500  # read, translated and written at a time
+_BREAKS = (".", ";", ":", ",", "!", "?", ")", "…")  # a sentence that is too long may be cut after these
+
+
+@dataclass(frozen=True)
+class TranslatedLine:
+    """One line: its text, and the derivation it comes from."""
+
+    text: str
+    words: list[str]
+    alignment: list[tuple[int, int]] = field(default_factory=list)  # source token, target token
+    unknown: list[str] = field(default_factory=list)  # source tokens that nobody could translate
+    score: float = 0.0
 
 
 @dataclass(frozen=True)
 class LineTranslator:
-    """Translates raw lines with one model and one vector of component weights."""
+    """Translates raw lines with one model and one setting of all weights.
+
+    words: the target words by id; behind the model's come those that only the glossary has.
+    mixture: [4, D] component weights λ; lm_mixture: [D] weights of the language models.
+    """
 
     model: Model
-    translator: MonotoneTranslator
-    batch_cells: int
+    decoder: Decoder
+    words: Vocabulary
+    weights: SearchWeights
+    mixture: np.ndarray
+    lm_mixture: np.ndarray | None
+    glossary: Glossary
 
-    def translate(self, lines: Sequence[str]) -> list[str]:
+    def translate(self, lines: Sequence[str]) -> list[TranslatedLine]:
         """One translated line for each line; an empty line stays empty."""
         tokens = [self.model.source.preprocess(line) for line in lines]
-        ids = self.model.source.encode_lines(lines)
-        found: list[Translation | None] = [None] * len(lines)
-        for batch in make_batches(ids.lengths, cells_per_batch=self.batch_cells):
-            translations = self.translator.translate(batch.padded(ids, batch.width_source))
-            for row, translation in zip(batch.rows, translations, strict=True):
-                if row >= 0:
-                    found[row] = translation
-        return [self._text(*item) for item in zip(lines, tokens, found, strict=True)]
+        found = translate(self.decoder, self._request(lines, tokens), self._break_ids)
+        return [self._line(*item) for item in zip(lines, tokens, found, strict=True)]
 
-    def translate_stream(self, lines: Iterable[str]) -> Iterator[str]:
+    def translate_stream(self, lines: Iterable[str]) -> Iterator[TranslatedLine]:
         """Translates block by block, for input of any length."""
-        block: list[str] = []
-        for line in lines:
-            block.append(line)
-            if len(block) == LINES_PER_BLOCK:
-                yield from self.translate(block)
-                block = []
-        yield from self.translate(block)
+        for block in blocks_of(lines):
+            yield from self.translate(block)
 
-    def _text(self, line: str, tokens: list[str], translation: Translation | None) -> str:
-        if translation is None or not tokens:
-            return ""
-        words = self.model.target.vocabulary
-        output = [tokens[-1 - word] if word < 0 else words.decode([word])[0] for word in translation.words]
-        return self.model.target.postprocess(output, line)
+    def nbest(self, lines: Sequence[str], size: int, first_number: int = 0) -> Iterator[str]:
+        """Lines of an n-best list in Moses' format, sentences numbered from `first_number`."""
+        tokens = [self.model.source.preprocess(line) for line in lines]
+        request = self._request(lines, tokens)
+        lists = translate_nbest(self.decoder, request, size, break_ids=self._break_ids)
+        # a sentence that was cut has no single derivation, an empty one has nothing to list
+        listed = {row: found for row, found in enumerate(lists) if tokens[row] and len(found[0].parts) == 1}
+        flat = [(row, item) for row, found in listed.items() for item in found]
+        features = rescore(self.decoder, request, [item.parts[0] for _, item in flat], [row for row, _ in flat])
+        first = 0
+        for row, found in listed.items():
+            outputs, links = [self._output(tokens[row], item) for item in found], [item.alignment for item in found]
+            yield from nbest_lines(first_number + row, outputs, features, first, alignments=links)
+            first += len(found)
+
+    @property
+    def _break_ids(self) -> list[int]:
+        return [i for i in self.model.source.vocabulary.encode(_BREAKS) if i != UNKNOWN]
+
+    def _request(self, lines: Sequence[str], tokens: list[list[str]]) -> Request:
+        return Request(
+            self.model.source.encode_lines(lines),
+            self._copy_ids(tokens),
+            self.weights,
+            self.mixture,
+            self.lm_mixture,
+            find_terms(self.glossary, tokens, self.words.id_of),
+        )
+
+    def _copy_ids(self, tokens: list[list[str]]) -> np.ndarray:
+        ids = self.model.lm_vocabulary.id_of
+        return np.array([ids.get(token, UNKNOWN) for line in tokens for token in line], np.int32)
+
+    def _line(self, line: str, tokens: list[str], found: Translation) -> TranslatedLine:
+        output = self._output(tokens, found)
+        unknown = [tokens[place] for place in found.unknown_positions]
+        text = self.model.target.postprocess(output, line) if output else ""
+        return TranslatedLine(text, output, found.alignment, unknown, found.score)
+
+    def _output(self, tokens: list[str], found: Translation) -> list[str]:
+        return [tokens[-1 - token] if token < 0 else self.words.decode([token])[0] for token in found.tokens]
+
+
+def blocks_of(lines: Iterable[str]) -> Iterator[list[str]]:
+    """The lines in blocks of LINES_PER_BLOCK."""
+    block: list[str] = []
+    for line in lines:
+        block.append(line)
+        if len(block) == LINES_PER_BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
 
 
 def make_line_translator(
-    model: Model, weights: np.ndarray, config: MonotoneConfig | None = None, batch_cells: int = 16384
-) -> LineTranslator:
-    """Makes a model ready for component weights λ [4, D]; log-linear weights are the model's unless given."""
-    return LineTranslator(model, make_translator(model.union, weights, config or model.search), batch_cells)
+    model: Model, mixture: np.ndarray, lm_mixture: np.ndarray, config: SearchConfig, weights: SearchWeights,
+    glossary: Glossary | None = None,
+) -> LineTranslator:  # fmt: skip
+    """Makes a model ready for component weights λ [4, D] and language-model weights [D]."""
+    glossary = glossary or {}
+    known = model.union.target_vocabulary
+    extra = dict.fromkeys(word for target in glossary.values() for word in target if word not in known.id_of)
+    words = Vocabulary((*known.words, *extra))
+    decoder = make_decoder(mixed_rules(model.union), model.automaton, config, _lm_ids(words, model.lm_vocabulary.id_of))
+    single = model.automaton.num_models == 1
+    return LineTranslator(model, decoder, words, weights, mixture, None if single else lm_mixture, glossary)
+
+
+def _lm_ids(words: Vocabulary, id_of: Mapping[str, int]) -> np.ndarray:
+    """[V] int32: the language model's ids of the target words."""
+    return np.array([*range(NUM_RESERVED), *(id_of.get(word, UNKNOWN) for word in words.words)], np.int32)

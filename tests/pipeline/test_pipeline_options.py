@@ -1,9 +1,12 @@
 """Every option in conf/ composes and runs."""
 
 import json
+import re
 
 import pytest
 
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import write_text
 from jaxsmt.pipeline.comparison import compare
 from jaxsmt.pipeline.decoding import decode
 from jaxsmt.pipeline.list_tuning import tune_lists
@@ -11,7 +14,7 @@ from jaxsmt.pipeline.training import train
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
-GROUPS = ("text", "align", "links", "extract", "lm", "tm", "search")
+GROUPS = ("text", "align", "links", "extract", "lm", "tm", "search", "weights")
 CHOICES = [f"{group}={path.stem}" for group in GROUPS for path in sorted((REPOSITORY / "conf" / group).glob("*.yaml"))]
 
 
@@ -33,7 +36,7 @@ def test_every_choice_trains_and_translates(work_dir, choice, capsys):
     default = [] if choice.startswith("align=") else ["align=ibm1"]  # the quickest to compile
     bleu = train(train_config(work_dir, [*corpus, *default, choice]))
     assert 0 <= bleu <= 100
-    assert "Monotone translation" in capsys.readouterr().out
+    assert "Translation" in capsys.readouterr().out
     scores = json.loads((work_dir / "scores.json").read_text())["scores"]
     assert {(row["part"], row["domain"], row["weights"]) for row in scores} == {
         (part, domain, weights)
@@ -49,20 +52,89 @@ def test_the_demo_is_the_default_corpus():
     assert config.work_dir == "runs/demo"
 
 
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("decode")
+    train(train_config(folder, [*write_corpus(folder / "corpus"), "align=ibm1", "lm=trigram"]))
+    return folder / "model"
+
+
+def run_decoder(model_dir, folder, lines, options=()):
+    """decode.py on the lines; returns the output's lines."""
+    write_text(folder / "input", "".join(line + "\n" for line in lines))
+    files = [f"model_dir={model_dir}", f"input={folder / 'input'}", f"output={folder / 'output'}"]
+    decode(compose_config("decode", [*files, *options]))
+    return (folder / "output").read_text(encoding="utf-8").split("\n")[:-1]
+
+
 @pytest.mark.parametrize(
     "options",
-    [[], ["domain=travel"], ["weights=[1,3]", "search.phrase_penalty=-1"], ["search.feature_weights=[1,0,1,0]"]],
+    [
+        [],
+        ["domain=travel"],
+        ["mixture=[1,3]", "lm_mixture=[1,3]", "weights.rule=[1,0,1,0]", "weights.lm=0.7"],
+        ["search.beam.kept=8", "search.max_span=5", "search.table_limit=5", "search.swap_span=3"],
+    ],
 )
-def test_decode_options(work_dir, options):
-    train(train_config(work_dir, [*write_corpus(work_dir / "corpus"), "align=ibm1"]))
-    lines = ["", "Zxqv !", *(work_dir / "corpus" / "travel.test.fr").read_text(encoding="utf-8").splitlines()]
-    (work_dir / "input").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    files = [f"model_dir={work_dir / 'model'}", f"input={work_dir / 'input'}", f"output={work_dir / 'output'}"]
-    decode(compose_config("decode", [*files, *options]))
-    output = (work_dir / "output").read_text(encoding="utf-8").split("\n")[:-1]
+def test_decode_options(model_dir, tmp_path, options):
+    test = (model_dir.parent / "corpus" / "travel.test.fr").read_text(encoding="utf-8").splitlines()
+    lines = ["", "Zxqv !", *test]
+    output = run_decoder(model_dir, tmp_path, lines, options)
     assert len(output) == len(lines)
     assert output[0] == ""
     assert "xqv" in output[1]  # nobody knows the word: it is copied
+
+
+def test_lists_alignments_unknown_words_and_glossary(model_dir, tmp_path):
+    write_text(tmp_path / "glossary", "le zxqv\tthe blorp machine\n")
+    files = {"nbest_output": "nbest", "alignments": "links", "unknown_words": "unknown"}
+    options = [f"{key}={tmp_path / name}" for key, name in files.items()]
+    lines = ["", "Le zxqv, le wvut !", "le wvut"]
+    output = run_decoder(model_dir, tmp_path, lines, [*options, "nbest=5", f"glossary={tmp_path / 'glossary'}"])
+    assert "the blorp machine" in output[1].lower()
+    assert (tmp_path / "unknown").read_text() == "2\twvut\n1\t!\n"
+    links = (tmp_path / "links").read_text().splitlines()
+    assert [bool(line) for line in links] == [False, True, True]
+    nbest = [line.split(" ||| ") for line in (tmp_path / "nbest").read_text(encoding="utf-8").splitlines()]
+    assert {fields[0] for fields in nbest} == {"1", "2"}
+    for number in "12":
+        scores = [float(fields[3]) for fields in nbest if fields[0] == number]
+        assert scores == sorted(scores, reverse=True)
+    assert "wvut" not in " ".join(run_decoder(model_dir, tmp_path, lines, ["search.drop_unknown=true"]))
+
+
+def test_wrong_decode_options_are_named(model_dir, tmp_path):
+    write_text(tmp_path / "glossary", "no tab\n")
+    for options, sentence in (
+        (["nbest=5"], "nbest and nbest_output go together"),
+        ([f"glossary={tmp_path / 'glossary'}"], "line 1 is not a term, a tab and its translation"),
+        (["mixture=[1,nan]"], "the weight of component 'travel' is nan"),
+        (["weights.lm=nan"], "weights.lm is nan: give finite numbers"),
+        (["domain=sea"], "domain 'sea' is not in the model: choose one of kitchen, travel"),
+    ):
+        with pytest.raises(UserError, match=re.escape(sentence)):
+            run_decoder(model_dir, tmp_path, ["le"], options)
+    assert not (tmp_path / "output").exists()
+
+
+def test_odd_lines_are_never_lost(model_dir, tmp_path):
+    long = " ".join(["le", "zxqv", ","] * 100)
+    lines = [
+        "",
+        "le",
+        long,
+        "zxqv wvut",
+        "[X] ||| [X][X] | [ ]",
+        "e\u0301 \u200d \U0001f600 \u202e x",
+        "  ",
+        "<s> </s> <unk>",
+    ]
+    output = run_decoder(model_dir, tmp_path, lines)
+    assert len(output) == len(lines)
+    assert output[2].lower().count("zxqv") == 100
+    backwards = run_decoder(model_dir, tmp_path, lines[::-1])
+    assert backwards == output[::-1]
+    assert [run_decoder(model_dir, tmp_path, [line])[0] for line in lines] == output
 
 
 NBEST = """0 ||| the cat  ||| LM0= -2 TM0= -1 -3 ||| -6

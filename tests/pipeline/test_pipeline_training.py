@@ -23,7 +23,7 @@ from jaxsmt.tm.features import union_features
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import NUM_PAIRS, files_below, train_config, write_corpus
 
-QUICK = ["align=ibm1", "align.ibm1_iterations=2"]
+QUICK = ["align=ibm1", "align.ibm1_iterations=2", "lm=trigram"]
 
 
 def artefacts_of(folder):
@@ -94,7 +94,7 @@ def test_a_trained_aligner_aligns_new_components(tmp_path):
 
 def test_components_go_out_as_moses_tables_and_folders_and_come_back(tmp_path):
     corpus = write_corpus(tmp_path / "corpus")
-    train(train_config(tmp_path / "first", [*corpus, *QUICK, "tm.export=true"]))
+    train(train_config(tmp_path / "first", [*corpus, *QUICK, "tm.export=true", "lm.export=true"]))
     folders = tmp_path / "first" / "model" / "components"
     tables = tmp_path / "first" / "moses" / "kitchen"
     assert (tables / "reordering-table.wbe-msd-bidirectional-fe.gz").is_file()
@@ -102,6 +102,7 @@ def test_components_go_out_as_moses_tables_and_folders_and_come_back(tmp_path):
         f"+tm.tables.kitchen={tables / 'phrase-table.gz'}",
         f"+tm.lexical.kitchen={tables / 'lex'}",
         f"+tm.folders.travel={folders / 'travel'}",
+        f"+lm.arpas.travel={tmp_path / 'first' / 'lm' / 'travel.arpa.gz'}",
     ]
     tests = [part for part in corpus if "components" not in part]
     train(train_config(tmp_path / "second", [*tests, *imports, "text=lowercase"]))
@@ -115,7 +116,7 @@ def test_components_go_out_as_moses_tables_and_folders_and_come_back(tmp_path):
 
 
 def features_by_pair(model, domain):
-    union, values = model.union, np.asarray(union_features(model.union, model.weights(domain)))
+    union, values = model.union, np.asarray(union_features(model.union, model.mixture(domain)))
     sources, targets = (
         [tuple(words.decode(side[side != PAD])) for side in sides[index]]
         for words, sides, index in (

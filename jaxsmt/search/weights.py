@@ -1,0 +1,55 @@
+"""Log-linear weights of the search, for all sentences or one vector for each."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from jaxsmt.common.errors import UserError
+
+GLUE_STEP = float(np.log(2.718))  # the glue feature of each S → S X, as Moses' glue grammars have it
+UNKNOWN_STEP = -100.0  # the unknown-word feature of each source word that nobody knows
+
+
+@dataclass(frozen=True)
+class SearchWeights:
+    """Weights w of the features h; a hypothesis scores w·h.
+
+    rule: [F] or [B, F], of the rules' own features.
+    lm: log p of the sentence with </s>.
+    word_penalty: of minus the number of target words, <s> and </s> counted.
+    phrase_penalty: of the number of rules, those of glue and of both sentence ends counted.
+    glue: of GLUE_STEP for each S → S X.
+    unknown: of UNKNOWN_STEP for each unknown word.
+    All but `rule` are numbers or [B].
+    """
+
+    rule: Any = (0.2, 0.2, 0.3, 0.2)
+    lm: Any = 0.5
+    word_penalty: Any = -0.3
+    phrase_penalty: Any = -0.1
+    glue: Any = -0.2
+    unknown: Any = 1.0
+
+    @property
+    def norm(self) -> np.ndarray:
+        """[B] or []: L1 norm of the weights of rules, language model, word and phrase penalty."""
+        parts = (self.lm, self.word_penalty, self.phrase_penalty)
+        return np.abs(self.rule).sum(-1) + sum(np.abs(part) for part in parts)
+
+    def of_sentences(self, num_sentences: int, num_features: int) -> "SearchWeights":
+        """The weights as arrays [B, F] and [B] float32, checked."""
+        values = {}
+        for field in fields(self):
+            value = np.asarray(getattr(self, field.name), np.float32)
+            shape = (num_sentences, num_features) if field.name == "rule" else (num_sentences,)
+            if value.shape not in (shape, shape[1:]):
+                wanted = f"{num_features} numbers" if field.name == "rule" else "one number"
+                raise UserError(
+                    f"search.weights.{field.name} has shape {list(value.shape)}: "
+                    f"give {wanted}, for all sentences or for each"
+                )
+            if not np.isfinite(value).all():
+                raise UserError(f"search.weights.{field.name} is {value.tolist()}: give finite numbers")
+            values[field.name] = np.ascontiguousarray(np.broadcast_to(value, shape))
+        return SearchWeights(**values)

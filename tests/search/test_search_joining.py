@@ -1,0 +1,79 @@
+"""Joined pieces of text against the whole text; rest costs against their definition."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxsmt.common.ragged import ragged_from_rows
+from jaxsmt.lm.automaton import ROOT, build_automaton
+from jaxsmt.lm.config import LmConfig
+from jaxsmt.lm.kneser_ney import estimate_lm
+from jaxsmt.lm.scoring import score
+from jaxsmt.search.joining import MAX_PARTS, join
+from jaxsmt.search.rest import with_rest_costs
+from jaxsmt.search.rows import prepare_lm, score_runs
+from jaxsmt.text.vocabulary import NUM_RESERVED, PAD, SENTENCE_END, SENTENCE_START
+from tests.search.search_oracle import TARGET
+
+
+def text_lm(order, rest_costs=False):
+    random = np.random.default_rng(order)
+    text = [random.integers(NUM_RESERVED, len(TARGET), random.integers(1, 9)).tolist() for _ in range(50)]
+    return estimate_lm(ragged_from_rows(text), TARGET, LmConfig(order=order, rest_costs=rest_costs))
+
+
+def plain_score(automaton, words, state=ROOT):
+    total = 0.0
+    for word in words:
+        log_p, after = score(automaton, jnp.array([state], jnp.int32), jnp.array([word], jnp.int32))
+        total, state = total + float(log_p[0]), int(after[0])
+    return total, state
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("rest_costs", [False, True])
+def test_joined_pieces_score_what_the_whole_text_scores(order, rest_costs):
+    random = np.random.default_rng(order)
+    automaton = build_automaton(text_lm(order, rest_costs))
+    lm = prepare_lm(automaton)
+    runs = random.integers(NUM_RESERVED, len(TARGET), (12, 5)).astype(np.int32)
+    runs[np.arange(5)[None] >= random.integers(0, 6, 12)[:, None]] = PAD
+    runs[0] = PAD
+    rows, estimate, log_p = (np.asarray(part) for part in score_runs(lm, runs, None))
+    for run, total in zip(runs, log_p, strict=True):
+        assert total == pytest.approx(plain_score(automaton, run[run != PAD])[0], abs=1e-5)
+    parts = random.integers(0, 12, (MAX_PARTS, 16)).astype(np.int32)
+    parts[1:, :3] = 0
+    is_valid = np.arange(16) != 7
+    joined = join(lm, jnp.asarray(rows), jnp.asarray(parts), jnp.asarray(is_valid), None, block=4)
+    for lane in np.flatnonzero(is_valid):
+        words = np.concatenate([runs[part][runs[part] != PAD] for part in parts[:, lane]])
+        place = int(joined.place[lane])
+        whole = np.zeros((1, 40), np.int32)
+        whole[0, : len(words)] = words
+        row, whole_estimate, _ = (np.asarray(part)[0] for part in score_runs(lm, whole, None))
+        total = estimate[parts[:, lane]].sum() + float(joined.piece.total[place])
+        assert total == pytest.approx(whole_estimate, abs=1e-4)
+        assert int(joined.piece.state[place]) == plain_score(automaton, words)[1]
+        assert [int(word) for word in joined.piece.words[:, place]] == row[: len(joined.piece.words)].tolist()
+
+
+def test_rest_costs_are_expectations_over_the_word_to_the_left():
+    lm = with_rest_costs(text_lm(2))
+    automaton = build_automaton(lm, rest_costs=False)
+    words = [word for word in np.flatnonzero(lm.is_word).tolist() if word != SENTENCE_START]
+    states = {left: plain_score(automaton, [left])[1] for left in words if left != SENTENCE_END}
+    p = {
+        (left, word): np.exp(plain_score(automaton, [word], states.get(left, int(automaton.start)))[0])
+        for left in words
+        for word in words
+    }
+    current = dict.fromkeys(words, 1 / len(words))  # </s> stands for the <s> that follows it
+    for _ in range(60):
+        following = {word: sum(current[left] * p[left, word] for left in words) for word in words}
+        current = {word: value / sum(following.values()) for word, value in following.items()}
+    for word in words[2:]:
+        joint = {left: current[left] * p[left, word] for left in words}
+        expected = sum(value * np.log(p[left, word]) for left, value in joint.items()) / sum(joint.values())
+        assert lm.levels[0].log_rest[word] == pytest.approx(expected, abs=1e-3)
+    assert all(np.array_equal(one.log_p, two.log_p) for one, two in zip(lm.levels, text_lm(2).levels, strict=True))
