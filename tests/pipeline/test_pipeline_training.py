@@ -80,7 +80,7 @@ def test_links_go_out_and_come_back(tmp_path):
     }
     assert len(read_links(folder / "dev.travel.align")) == 5
     files = [f"+links.files.{name}={folder / name}.align" for name in ("kitchen", "travel")]
-    train(train_config(tmp_path / "second", [*corpus, *files]))
+    train(train_config(tmp_path / "second", [*corpus, *files, "lm=trigram"]))
     assert files_below(tmp_path / "first" / "model") == files_below(tmp_path / "second" / "model")
 
 
