@@ -50,9 +50,9 @@ class Beam:
     """
 
     kept: int = 24
-    rules: int = 96
+    rules: int = 80
     expanded: int = 64
-    neighbours: int = 128
+    neighbours: int = 112
     rule_slack: float = 2.4
     neighbour_slack: float = 0.25
 
@@ -226,9 +226,18 @@ def _best_rules(
     return estimate, Candidates(group, index % table_limit, zeros, zeros)
 
 
+def _top_k(values: Array, num: int) -> tuple[Array, Array]:
+    """`jax.lax.top_k`, kept apart from what is done with its result.
+
+    XLA's fast program for the largest values is chosen by the shape of the code around it; a slice of the result makes
+    it a whole sort, which takes fifteen times as long.
+    """
+    return jax.lax.optimization_barrier(jax.lax.top_k(values, num))
+
+
 def _top(values: Array, num: int, width: int) -> tuple[Array, Array]:
     """The `num` largest of [Q, N] and their places, filled up to [Q, width] with IMPOSSIBLE and 0."""
-    top, index = jax.lax.top_k(values, min(num, values.shape[1]))
+    top, index = _top_k(values, min(num, values.shape[1]))
     missing = ((0, 0), (0, width - top.shape[1]))
     return jnp.pad(top, missing, constant_values=2 * IMPOSSIBLE), jnp.pad(index, missing)
 
@@ -236,7 +245,7 @@ def _top(values: Array, num: int, width: int) -> tuple[Array, Array]:
 def _neighbours(forest: Forest, beam: Beam, found: _Found, chart_score: Array, unit: Array) -> tuple[Array, Candidates]:
     """The most promising (i, j) ≠ (0, 0) around the best candidates of round 1: [Q, M]."""
     rank, first, second = _grid(beam)
-    top_score, index = jax.lax.top_k(found.score, min(beam.expanded, beam.rules))
+    top_score, index = _top_k(found.score, min(beam.expanded, beam.rules))
     group, rule = (jnp.take_along_axis(array, index, 1) for array in found.candidates[:2])
     losses = []
     for column in range(2):
@@ -307,7 +316,7 @@ def _keep_best(beam: Beam, first_cell: Array, found: _Found, state: _State) -> _
 
     score, candidates = by_cell(found.score), jax.tree.map(by_cell, found.candidates)
     num_cells, num = score.shape
-    ranked_score, index = jax.lax.top_k(score, min(2 * beam.kept, num))
+    ranked_score, index = _top_k(score, min(2 * beam.kept, num))
     number, lane = index // beam.lanes, index % beam.lanes
     flat = ((number * num_cells + jnp.arange(num_cells)[:, None]) * beam.lanes + lane).reshape(-1)
     pieces = found.piece._replace(words=jnp.moveaxis(found.piece.words, 1, 0))
@@ -318,7 +327,7 @@ def _keep_best(beam: Beam, first_cell: Array, found: _Found, state: _State) -> _
     slot = jnp.where(is_new, jnp.cumsum(is_new, 1) - 1, -1)
     priority = jnp.where(is_new, -jnp.arange(index.shape[1], dtype=jnp.float32)[None], IMPOSSIBLE)
     priority = jnp.pad(priority, ((0, 0), (0, max(0, beam.kept - index.shape[1]))), constant_values=IMPOSSIBLE)
-    is_kept, chosen = jax.lax.top_k(priority, beam.kept)
+    is_kept, chosen = _top_k(priority, beam.kept)
     is_kept = is_kept > IMPOSSIBLE / 2
     chosen = jnp.where(is_kept, chosen, 0)
 
