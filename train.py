@@ -5,6 +5,7 @@ from omegaconf import DictConfig
 
 from jaxsmt.pipeline.config import TrainSchema, register_schemas
 from jaxsmt.pipeline.launch import launch, run_job
+from jaxsmt.pipeline.list_tuning import tuner_keys
 from jaxsmt.pipeline.training import train
 
 register_schemas()
@@ -16,4 +17,4 @@ def main(config: DictConfig) -> float:
 
 
 if __name__ == "__main__":
-    launch(main, TrainSchema)
+    launch(main, TrainSchema, tuner_keys())

@@ -211,6 +211,8 @@ class TrainSchema:
     tm: TmSchema = field(default_factory=TmSchema)  # type: ignore[valid-type]
     search: SearchSchema = field(default_factory=SearchSchema)  # type: ignore[valid-type]
     weights: WeightsSchema = field(default_factory=WeightsSchema)  # type: ignore[valid-type]
+    tune: dict[str, Any] = field(default_factory=dict)
+    nbest_size: int = 100
     work_dir: str = MISSING
     output_dir: str = MISSING
     quiet: bool = False

@@ -45,6 +45,11 @@ def tuner_config(node: Any) -> Any:
         raise UserError(f"tune={name}: {explain(error, known)}") from None
 
 
+def tuner_keys() -> list[str]:
+    """All keys that a node of conf/tune may have, dotted."""
+    return [f"tune.{column.name}" for room in TUNERS.values() for column in dataclasses.fields(room)]
+
+
 def show_tuning(result: ListTuning) -> None:
     """BLEU before and after, the ceiling, and the weights."""
     table = Table(title="Weights", title_justify="left")
@@ -62,5 +67,4 @@ def main(config: DictConfig) -> float:
 
 
 if __name__ == "__main__":
-    rooms = TUNERS.values()
-    launch(main, ListTuningSchema, [f"tune.{column.name}" for room in rooms for column in dataclasses.fields(room)])
+    launch(main, ListTuningSchema, tuner_keys())

@@ -55,6 +55,10 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         remove_unfinished(self.folder)
 
+    def folder_of(self, stage: str, config: Mapping[str, Any], inputs: Mapping[str, str]) -> Path:
+        """Where the stage's artefact is, or will be."""
+        return self.folder / f"{stage}-{_hash(_identity(stage, config, inputs))[:16]}"
+
     def run(
         self, stage: str, config: Mapping[str, Any], inputs: Mapping[str, str], build: Callable[[Path], Counts]
     ) -> Artefact:
@@ -65,8 +69,8 @@ class Store:
         inputs: fingerprints by name.
         build: fills the folder it is given and returns counts for the manifest.
         """
-        identity = {"format": FORMAT_VERSION, "stage": stage, "config": dict(config), "inputs": dict(inputs)}
-        folder = self.folder / f"{stage}-{_hash(identity)[:16]}"
+        identity = _identity(stage, config, inputs)
+        folder = self.folder_of(stage, config, inputs)
         if is_complete(folder):
             log.info("%s: found %s", stage, folder.name)
             return Artefact(folder)
@@ -118,6 +122,10 @@ def _is_running(process: int) -> bool:
     except PermissionError:
         return True
     return process != os.getpid()  # a leftover of an earlier process that had our number
+
+
+def _identity(stage: str, config: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, Any]:
+    return {"format": FORMAT_VERSION, "stage": stage, "config": dict(config), "inputs": dict(inputs)}
 
 
 def _hash(identity: Mapping[str, Any]) -> str:

@@ -13,12 +13,14 @@ from jaxsmt.pipeline.components import component_stage
 from jaxsmt.pipeline.config import LanguageModelConfig, LinksConfig, TmConfig, WeightsConfig, bitext_source, room_config
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.links import TextLinks, dev_links, export_links, links_stage
+from jaxsmt.pipeline.list_tuning import tuner_config
 from jaxsmt.pipeline.lms import LmMixture, export_lms, lm_stages
 from jaxsmt.pipeline.model import load_model, write_model
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
 from jaxsmt.pipeline.store import Store
 from jaxsmt.pipeline.tables import export_components, imported_components
 from jaxsmt.pipeline.texts import ComponentText, merge_sides, text_stage
+from jaxsmt.pipeline.tuning import NO_TUNER, tuning_stage
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
@@ -45,11 +47,18 @@ def train(config: DictConfig) -> float:
         export_components(output_dir / "moses", components)
     sides = model_sides(config, text, texts)
     lms = mix_language_models(store, texts, sources["dev"], sides[1], config, output_dir)
-    write_model(output_dir / "model", sides, components, lms, tm.domain_boost, search, weights)
-    log.info("model: %s", output_dir / "model")
     show_components(texts, components)
     show_lms(lms)
-    scores = evaluate_model(load_model(output_dir / "model"), {p: sources[p] for p in ("dev", "test")}, output_dir)
+    model_dir = output_dir / "model"
+    write_model(model_dir, sides, components, lms, tm.domain_boost, search, weights)
+    if config.tune.name != NO_TUNER:
+        inputs = {f"component {name}": part.fingerprint for name, part in components.items()}
+        inputs["lm"] = lms.artefact.fingerprint
+        tuner = tuner_config(config.tune)
+        weights = tuning_stage(store, load_model(model_dir), inputs, sources["dev"], tuner, config.nbest_size)
+        write_model(model_dir, sides, components, lms, tm.domain_boost, search, weights)
+    log.info("model: %s", model_dir)
+    scores = evaluate_model(load_model(model_dir), {p: sources[p] for p in ("dev", "test")}, output_dir)
     show_scores(scores)
     return scores.mean("dev")
 

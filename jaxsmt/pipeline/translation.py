@@ -48,8 +48,8 @@ class LineTranslator:
 
     def translate(self, lines: Sequence[str]) -> list[TranslatedLine]:
         """One translated line for each line; an empty line stays empty."""
-        tokens = [self.model.source.preprocess(line) for line in lines]
-        found = translate(self.decoder, self._request(lines, tokens), self._break_ids)
+        request, tokens = self.request(lines)
+        found = translate(self.decoder, request, self._break_ids)
         return [self._line(*item) for item in zip(lines, tokens, found, strict=True)]
 
     def translate_stream(self, lines: Iterable[str]) -> Iterator[TranslatedLine]:
@@ -59,8 +59,7 @@ class LineTranslator:
 
     def nbest(self, lines: Sequence[str], size: int, first_number: int = 0) -> Iterator[str]:
         """Lines of an n-best list in Moses' format, sentences numbered from `first_number`."""
-        tokens = [self.model.source.preprocess(line) for line in lines]
-        request = self._request(lines, tokens)
+        request, tokens = self.request(lines)
         lists = translate_nbest(self.decoder, request, size, break_ids=self._break_ids)
         # a sentence that was cut has no single derivation, an empty one has nothing to list
         listed = {row: found for row, found in enumerate(lists) if tokens[row] and len(found[0].parts) == 1}
@@ -68,7 +67,10 @@ class LineTranslator:
         features = rescore(self.decoder, request, [item.parts[0] for _, item in flat], [row for row, _ in flat])
         first = 0
         for row, found in listed.items():
-            outputs, links = [self._output(tokens[row], item) for item in found], [item.alignment for item in found]
+            outputs, links = (
+                [self.output(tokens[row], item.tokens) for item in found],
+                [item.alignment for item in found],
+            )
             yield from nbest_lines(first_number + row, outputs, features, first, alignments=links)
             first += len(found)
 
@@ -76,28 +78,27 @@ class LineTranslator:
     def _break_ids(self) -> list[int]:
         return [i for i in self.model.source.vocabulary.encode(_BREAKS) if i != UNKNOWN]
 
-    def _request(self, lines: Sequence[str], tokens: list[list[str]]) -> Request:
-        return Request(
-            self.model.source.encode_lines(lines),
-            self._copy_ids(tokens),
-            self.weights,
-            self.mixture,
-            self.lm_mixture,
-            find_terms(self.glossary, tokens, self.words.id_of),
-        )
+    def request(self, lines: Sequence[str]) -> tuple[Request, list[list[str]]]:
+        """What the decoder is asked for raw lines, and their tokens."""
+        tokens = [self.model.source.preprocess(line) for line in lines]
+        forced = find_terms(self.glossary, tokens, self.words.id_of)
+        sentences = self.model.source.encode_lines(lines)
+        copies = self._copy_ids(tokens)
+        return Request(sentences, copies, self.weights, self.mixture, self.lm_mixture, forced), tokens
 
     def _copy_ids(self, tokens: list[list[str]]) -> np.ndarray:
         ids = self.model.lm_vocabulary.id_of
         return np.array([ids.get(token, UNKNOWN) for line in tokens for token in line], np.int32)
 
     def _line(self, line: str, tokens: list[str], found: Translation) -> TranslatedLine:
-        output = self._output(tokens, found)
+        output = self.output(tokens, found.tokens)
         unknown = [tokens[place] for place in found.unknown_positions]
         text = self.model.target.postprocess(output, line) if output else ""
         return TranslatedLine(text, output, found.alignment, unknown, found.score)
 
-    def _output(self, tokens: list[str], found: Translation) -> list[str]:
-        return [tokens[-1 - token] if token < 0 else self.words.decode([token])[0] for token in found.tokens]
+    def output(self, tokens: Sequence[str], ids: Iterable[int]) -> list[str]:
+        """The words of output ids; −1 − n is source word n, copied."""
+        return [tokens[-1 - token] if token < 0 else self.words.decode([token])[0] for token in ids]
 
 
 def blocks_of(lines: Iterable[str]) -> Iterator[list[str]]:

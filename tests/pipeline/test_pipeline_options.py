@@ -46,6 +46,18 @@ def test_every_choice_trains_and_translates(work_dir, choice, capsys):
     }
 
 
+def test_tuning_raises_development_bleu_and_is_stored(tmp_path):
+    corpus = [*write_corpus(tmp_path / "corpus"), "align=ibm1", "lm=trigram"]
+    before = train(train_config(tmp_path / "run", corpus))
+    after = train(train_config(tmp_path / "run", [*corpus, "tune=mert", "nbest_size=20"]))
+    assert after > before
+    table = next((tmp_path / "run" / "artefacts").glob("tune-*/table.txt")).read_text()
+    assert table.startswith("iteration")
+    settings = json.loads((tmp_path / "run" / "model" / "model.json").read_text())
+    assert settings["weights"]["rule"] != [0.2, 0.2, 0.3, 0.2]
+    assert not any((tmp_path / "run" / "tuning").iterdir())
+
+
 def test_the_demo_is_the_default_corpus():
     config = compose_config("train", [])
     assert config.corpus.demo
@@ -144,7 +156,10 @@ NBEST = """0 ||| the cat  ||| LM0= -2 TM0= -1 -3 ||| -6
 """
 
 
-@pytest.mark.parametrize("tuner", [path.stem for path in sorted((REPOSITORY / "conf" / "tune").glob("*.yaml"))])
+TUNERS = [path.stem for path in sorted((REPOSITORY / "conf" / "tune").glob("*.yaml")) if path.stem != "none"]
+
+
+@pytest.mark.parametrize("tuner", TUNERS)
 def test_every_tuner_tunes_on_lists(tmp_path, tuner, capsys):
     (tmp_path / "lists").write_text(NBEST)
     (tmp_path / "references").write_text("the cat\nit is here now\n")
