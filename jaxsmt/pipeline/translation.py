@@ -52,11 +52,6 @@ class LineTranslator:
         found = translate(self.decoder, request, self._break_ids)
         return [self._line(*item) for item in zip(lines, tokens, found, strict=True)]
 
-    def translate_stream(self, lines: Iterable[str]) -> Iterator[TranslatedLine]:
-        """Translates block by block, for input of any length."""
-        for block in blocks_of(lines):
-            yield from self.translate(block)
-
     def nbest(self, lines: Sequence[str], size: int, first_number: int = 0) -> Iterator[str]:
         """Lines of an n-best list in Moses' format, sentences numbered from `first_number`."""
         request, tokens = self.request(lines)

@@ -43,7 +43,7 @@ def _grammar(
     return Grammar(
         table.source_vocabulary,
         table.target_vocabulary,
-        build_trie(table.source_sides, with_gaps=True),
+        build_trie(table.source_sides),
         table.source_sides,
         offsets_of(counts),
         target_index,

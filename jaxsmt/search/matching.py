@@ -24,13 +24,12 @@ class TrieLevel:
     side_index: np.ndarray
 
 
-def build_trie(sides: np.ndarray, with_gaps: bool = False) -> list[TrieLevel]:
-    """The trie of the sides, one level per length; sides with gaps are left out unless asked for.
+def build_trie(sides: np.ndarray) -> list[TrieLevel]:
+    """The trie of the sides, gaps included, one level per length.
 
     sides: [Ps, Ls] int32 padded with PAD, distinct.
     """
-    is_phrase = ((sides == PAD) | (sides >= NUM_RESERVED)).all(1) | with_gaps
-    index = np.flatnonzero(is_phrase).astype(np.int32)
+    index = np.arange(len(sides), dtype=np.int32)
     node = np.zeros(len(index), np.int64)
     levels = []
     for column in range(sides.shape[1]):
@@ -42,22 +41,6 @@ def build_trie(sides: np.ndarray, with_gaps: bool = False) -> list[TrieLevel]:
         side_index[node[ends]] = index[ends]
         levels.append(TrieLevel(keys, side_index))
     return levels
-
-
-def match_spans(trie: list[TrieLevel], words: np.ndarray) -> np.ndarray:
-    """The source side of every span.
-
-    words: [B, N] int32 ids, padded with PAD.
-    Returns [B, N, L] int32: the side that equals words[b, n:n + l + 1], or NO_MATCH.
-    """
-    matches = np.full((*words.shape, len(trie)), NO_MATCH, np.int32)
-    node = np.where(words != PAD, 0, NO_MATCH).astype(np.int64)  # every word starts at the root
-    for length, level in enumerate(trie):
-        last = np.full_like(words, PAD)
-        last[:, : words.shape[1] - length] = words[:, length:]
-        node = _step(level.keys, node, last)
-        matches[:, :, length] = np.where(node >= 0, _take(level.side_index, node), NO_MATCH)
-    return matches
 
 
 def _step(keys: np.ndarray, node: np.ndarray, word: np.ndarray) -> np.ndarray:
@@ -108,7 +91,7 @@ class _Walk(NamedTuple):
 def match_patterns(trie: list[TrieLevel], sentences: Ragged, max_span: int) -> Matches:
     """All (span, gaps) at which a source side occurs, in spans of at most `max_span` words.
 
-    trie: of `build_trie(sides, with_gaps=True)`. A gap covers at least one word.
+    trie: of `build_trie(sides)`. A gap covers at least one word.
     """
     words, ends = sentences.values, sentences.offsets[1:]
     first = np.arange(len(words), dtype=np.int64)
