@@ -57,10 +57,15 @@ class Cells:
     index: np.ndarray
     starts: np.ndarray
 
-    def __iter__(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Each batch and its pair numbers [B, N, M]."""
-        for batch, start, end in zip(self.batches, self.starts[:-1], self.starts[1:], strict=True):
-            yield batch, self.index[start:end].reshape(batch.shape)
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __getitem__(self, number: int) -> tuple[Batch, np.ndarray]:
+        """A batch and its pair numbers [B, N, M]."""
+        if not 0 <= number < len(self.batches):
+            raise IndexError(number)
+        start, end = self.starts[number : number + 2]
+        return self.batches[number], self.index[start:end].reshape(self.batches[number].shape)
 
 
 def number_cells(

@@ -14,6 +14,7 @@ import numpy as np
 from jaxsmt.align.cells import WordPairs
 
 SMALLEST = 1e-30  # probabilities below are raised to it: products with priors must stay normal float32 numbers
+_SMALL_SIZE = 1 << 15
 _DIGAMMA_SHIFT = 6  # the asymptotic series is used from here on
 
 
@@ -39,7 +40,9 @@ class LexiconCounts(NamedTuple):
 
 
 def rounded_size(size: int) -> int:
-    """The size rounded up, by an eighth at most."""
+    """The size rounded up: by an eighth at most, small ones to a power of two."""
+    if size <= _SMALL_SIZE:
+        return max(1 << max(size - 1, 0).bit_length(), 1)
     unit = 1 << max(size.bit_length() - 4, 0)
     return -(-size // unit) * unit
 
@@ -95,6 +98,15 @@ def _two_sum(total: jax.Array, rest: jax.Array, pair: jax.Array) -> tuple[jax.Ar
 @partial(jax.jit, static_argnames="num_hot", donate_argnames="pair")
 def _cleared(pair: jax.Array, num_hot: int) -> jax.Array:
     return pair.at[:num_hot].set(0.0)
+
+
+def add_counts(first: LexiconCounts, second: LexiconCounts) -> LexiconCounts:
+    """Counts of two parts of a text together; which one is first makes no difference."""
+    total, rest = _two_sum(first.hot, first.hot_rest + second.hot_rest, second.hot)
+    return LexiconCounts(
+        first.pair + second.pair, total, rest, first.null_target + second.null_target,
+        first.null_source + second.null_source,
+    )  # fmt: skip
 
 
 def m_step(counts: LexiconCounts, pairs: WordPairs, alpha: float) -> Lexicon:

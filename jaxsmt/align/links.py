@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_file
+from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import Ragged, offsets_of
 
 MAX_POSITION = 999_999  # far beyond any sentence; keeps packed keys within 64 bits
@@ -27,7 +28,7 @@ def make_links(row: np.ndarray, source: np.ndarray, target: np.ndarray, num_rows
     width = MAX_POSITION + 1
     key = (np.asarray(row, np.int64) * width + source) * width + target
     if np.any(key[1:] <= key[:-1]):
-        key = np.unique(key)
+        key = sorted_distinct(key)
     pair = key % (width * width)
     values = np.stack([pair // width, pair % width], axis=1).astype(np.int32)
     return Ragged(values, offsets_of(np.bincount(key // (width * width), minlength=num_rows)))

@@ -8,24 +8,21 @@ order in which points are visited, here always by source, then target position, 
   final: one sweep over the forward links, then one over the reverse links; add where the source or the target
     word (final-and: the source and the target word) has no link yet.
 
-Sentences run side by side: a sentence is its list of candidates (union without intersection) and a grid of links.
+Sentences run side by side, one candidate (a point of the union outside the intersection) of each at a time, the
+sentences with most candidates first, so that those still running are always the first ones. On the host: a step is
+a few look-ups a sentence, which numpy does at once, while every shape of a device program had to be compiled.
 """
 
-import jax
-import jax.numpy as jnp
+from typing import NamedTuple
+
 import numpy as np
 
 from jaxsmt.align.links import make_links
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged, offsets_of
-from jaxsmt.text.buckets import make_batches
 
 SYMMETRISATIONS = ("intersect", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
-_NEIGHBOURS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
-_FINAL = {"grow-diag": 0, "grow-diag-final": 1, "grow-diag-final-and": 2}
-_CELLS_PER_BATCH = 1 << 27  # grid cells times candidates; a step touches few of them, so many sentences at once pay
-_ROWS_PER_SHAPE = 4000  # few sentences are not worth many compilations
-_MAX_SHAPES = 8
+_ROWS_AT_ONCE = 16_384  # keeps the grids of links small enough for the processor's cache and memory
 
 
 def symmetrise(forward: Ragged, reverse: Ragged, method: str) -> Ragged:
@@ -46,131 +43,136 @@ def symmetrise(forward: Ragged, reverse: Ragged, method: str) -> Ragged:
 
 def _union(forward: Ragged, reverse: Ragged) -> tuple[Ragged, np.ndarray, np.ndarray]:
     """All points of both, sorted by row, source, target; and for each whether it is in either alignment."""
-    row = np.concatenate([forward.row_index, reverse.row_index])
-    links = np.concatenate([forward.values, reverse.values])
-    union = make_links(row, links[:, 0], links[:, 1], len(forward))
-    width = int(links.max(initial=0)) + 1
+    width = int(max(forward.values.max(initial=0), reverse.values.max(initial=0))) + 1
 
     def key(part: Ragged) -> np.ndarray:
         return (part.row_index * width + part.values[:, 0]) * width + part.values[:, 1]
 
-    keys = key(union)
-    return union, np.isin(keys, key(forward)), np.isin(keys, key(reverse))
+    keys = np.concatenate([key(forward), key(reverse)])
+    order = np.argsort(keys, kind="stable")  # two ascending runs: merged in one go
+    keys = keys[order]
+    is_new = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+    place = np.cumsum(is_new) - 1
+    is_in = np.zeros((2, int(is_new.sum())), bool)
+    is_in[(order >= len(forward.values)).astype(np.int64), place] = True
+    row, pair = np.divmod(keys[is_new], width * width)
+    return make_links(row, pair // width, pair % width, len(forward)), is_in[0], is_in[1]
+
+
+class _Rows(NamedTuple):
+    """R sentences, most candidates first; positions and grids of all sentences lie end to end.
+
+    first, size: [R] the candidates of a sentence, [T] below.
+    cell: [T] place of a candidate in `grid`; stride: [T] cells to the next source position.
+    source, target: [T] places of its words in `covered_source` and `covered_target`.
+    grid: [Σ (I+2)(J+2)] bool, links so far, with a border of one cell around each sentence.
+    covered_source, covered_target: [Σ I], [Σ J] bool, words that have a link.
+    added: [T] bool.
+    """
+
+    first: np.ndarray
+    size: np.ndarray
+    cell: np.ndarray
+    stride: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    grid: np.ndarray
+    covered_source: np.ndarray
+    covered_target: np.ndarray
+    added: np.ndarray
 
 
 def _grow_all(points: Ragged, is_core: np.ndarray, is_forward: np.ndarray, method: str) -> np.ndarray:
     """[T - core] bool: which points outside the intersection are added."""
-    core = _select(points, is_core)
-    candidates = _select(points, ~is_core)
-    flags = Ragged(is_forward[~is_core], candidates.offsets)
-    added = np.zeros(len(candidates.values), bool)
-    rows = np.argsort(candidates.lengths, kind="stable")  # sentences with as many candidates side by side
-    rows = rows[candidates.lengths[rows] > 0]
-    side = _row_max(points)[rows] + 1  # [rows, 2] source and target words that have points
-    area = (side[:, 0] + 2) * (side[:, 1] + 2)
-    longest = -(-int(side.max(initial=1)) // 32) * 32
-    max_shapes = min(2 + len(rows) // _ROWS_PER_SHAPE, _MAX_SHAPES)
-    for batch in make_batches(area, candidates.lengths[rows], step=16, cells_per_batch=_CELLS_PER_BATCH,
-                              max_shapes=max_shapes, max_rows=1024):  # fmt: skip
-        place = batch.real_rows
-        chosen = rows[place]
-        num, stride = len(batch.rows), np.ones(len(batch.rows), np.int32)
-        stride[: len(chosen)] = side[place, 1] + 2
-        point, flag = np.zeros((num, batch.width_target, 2), np.int32), np.zeros((num, batch.width_target), bool)
-        point[: len(chosen)] = candidates.padded(chosen, batch.width_target)
-        flag[: len(chosen)] = flags.padded(chosen, batch.width_target)
-        count = batch.take(candidates.lengths[rows])
-        grid = _link_grid(core, chosen, stride, num, batch.width_source)
-        covered = _covered(core, chosen, num, longest)
-        result = np.asarray(_grow(point, flag, count.astype(np.int32), grid, stride, *covered, _FINAL[method]))
-        inside = np.arange(batch.width_target) < count[:, None]
-        added[_flat_positions(candidates, chosen)] = result[inside]
+    added = np.zeros(int((~is_core).sum()), bool)
+    before = offsets_of(np.add.reduceat(np.append(~is_core, False), points.offsets[:-1]) * (points.lengths > 0))
+    for start in range(0, len(points), _ROWS_AT_ONCE):
+        end = min(start + _ROWS_AT_ONCE, len(points))
+        flat = slice(points.offsets[start], points.offsets[end])
+        part = Ragged(points.values[flat], points.offsets[start : end + 1] - points.offsets[start])
+        rows = _rows_of(part, is_core[flat])
+        _grow(rows)
+        if method != "grow-diag":
+            of_forward = is_forward[flat][~is_core[flat]]
+            for allowed in (of_forward, ~of_forward):
+                _sweep(rows, np.arange(len(rows.size)), allowed, needs_both=method == "grow-diag-final-and")
+        added[before[start] : before[end]] = rows.added
     return added
 
 
-def _select(points: Ragged, is_chosen: np.ndarray) -> Ragged:
-    counts = np.bincount(points.row_index[is_chosen], minlength=len(points))
-    return Ragged(points.values[is_chosen], offsets_of(counts))
+def _rows_of(points: Ragged, is_core: np.ndarray) -> _Rows:
+    sides = _row_max(points) + 1  # [R, 2] words that may have links
+    row, (i, j) = points.row_index, points.values.T.astype(np.int64)
+    start_source, start_target = offsets_of(sides[:, 0]), offsets_of(sides[:, 1])
+    start_grid = offsets_of((sides[:, 0] + 2) * (sides[:, 1] + 2))
+    stride = sides[row, 1] + 2
+    cell = start_grid[row] + (i + 1) * stride + j + 1
+    source, target = start_source[row] + i, start_target[row] + j
+    count = np.bincount(row[~is_core], minlength=len(points))
+    order = np.argsort(-count, kind="stable")
+
+    def linked(place: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        flag = np.zeros(int(starts[-1]), bool)
+        flag[place[is_core]] = True
+        return flag
+
+    return _Rows(
+        first=offsets_of(count)[:-1][order],
+        size=count[order],
+        cell=cell[~is_core],
+        stride=stride[~is_core],
+        source=source[~is_core],
+        target=target[~is_core],
+        grid=linked(cell, start_grid),
+        covered_source=linked(source, start_source),
+        covered_target=linked(target, start_target),
+        added=np.zeros(int(count.sum()), bool),
+    )
+
+
+def _grow(rows: _Rows) -> None:
+    """Sweeps over the sentences that the last sweep has changed."""
+    everything = np.ones(len(rows.added), bool)
+    changed = np.flatnonzero(rows.size > 0)
+    while len(changed):
+        changed = _sweep(rows, changed, everything)
+
+
+def _sweep(rows: _Rows, chosen: np.ndarray, allowed: np.ndarray, needs_both: bool | None = None) -> np.ndarray:
+    """Visits every allowed candidate of the chosen sentences in its order; returns the sentences that got a link.
+
+    needs_both: whether both words must be free or one is enough; None in grow-diag, where it takes a neighbour too.
+    """
+    has_grown = np.zeros(len(chosen), bool)
+    first, count = rows.first[chosen], rows.size[chosen]
+    for step in range(int(count.max(initial=0))):
+        candidate = first[: np.searchsorted(-count, -step)] + step  # of the sentences that have so many
+        place = np.flatnonzero(allowed[candidate] & ~rows.added[candidate])
+        candidate = candidate[place]
+        source, target, cell = rows.source[candidate], rows.target[candidate], rows.cell[candidate]
+        if needs_both:
+            take = ~rows.covered_source[source] & ~rows.covered_target[target]
+        else:
+            take = ~rows.covered_source[source] | ~rows.covered_target[target]
+        if needs_both is None:
+            take[take] = _has_neighbour(rows.grid, cell[take], rows.stride[candidate][take])
+        has_grown[place[take]] = True
+        rows.added[candidate[take]] = rows.grid[cell[take]] = True
+        rows.covered_source[source[take]] = rows.covered_target[target[take]] = True
+    return chosen[has_grown]
+
+
+def _has_neighbour(grid: np.ndarray, cell: np.ndarray, stride: np.ndarray) -> np.ndarray:
+    found = grid[cell - 1] | grid[cell + 1]
+    for middle in (cell - stride, cell + stride):
+        found |= grid[middle - 1] | grid[middle] | grid[middle + 1]
+    return found
 
 
 def _row_max(points: Ragged) -> np.ndarray:
     """[R, 2]: the largest source and target position of each row, -1 where it has no point."""
     largest = np.full((len(points), 2), -1, np.int64)
-    np.maximum.at(largest, points.row_index, points.values)
+    filled = points.lengths > 0
+    if filled.any():
+        largest[filled] = np.maximum.reduceat(points.values, points.offsets[:-1][filled], axis=0)
     return largest
-
-
-def _flat_positions(ragged: Ragged, rows: np.ndarray) -> np.ndarray:
-    lengths = ragged.lengths[rows]
-    start = np.repeat(ragged.offsets[:-1][rows] - offsets_of(lengths)[:-1], lengths)
-    return start + np.arange(lengths.sum())
-
-
-def _link_grid(core: Ragged, rows: np.ndarray, stride: np.ndarray, num: int, size: int) -> np.ndarray:
-    """[B, size] bool: links of each row on a grid with a border of one cell, source position times stride."""
-    grid = np.zeros((num, size), bool)
-    part = core.take(rows)
-    place = part.row_index
-    grid[place, (part.values[:, 0] + 1) * stride[place] + part.values[:, 1] + 1] = True
-    return grid
-
-
-def _covered(core: Ragged, rows: np.ndarray, num: int, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """[B, longest] bool twice: which source and target positions have a link."""
-    part = core.take(rows)
-    source, target = np.zeros((num, longest), bool), np.zeros((num, longest), bool)
-    source[part.row_index, part.values[:, 0]] = True
-    target[part.row_index, part.values[:, 1]] = True
-    return source, target
-
-
-@jax.jit
-def _grow(
-    point: jax.Array, is_forward: jax.Array, count: jax.Array, grid: jax.Array, stride: jax.Array,
-    covered_source: jax.Array, covered_target: jax.Array, final: int,
-) -> jax.Array:  # fmt: skip
-    """[B, C] bool: the candidates that are added.
-
-    Args:
-      point: [B, C, 2] candidates in the order of visit.
-      is_forward: [B, C] whether a candidate is a forward link (otherwise it is a reverse link).
-      count: [B] number of candidates.
-      grid: [B, G] links of the intersection, bordered.
-      stride: [B] cells from one source position to the next.
-      covered_source, covered_target: [B, L] bool, positions with a link in the intersection.
-      final: 0 no final sweeps, 1 final, 2 final-and.
-    """
-    num, width = is_forward.shape
-    lane = jnp.arange(num)
-    cell = (point[..., 0] + 1) * stride[:, None] + point[..., 1] + 1  # [B, C]
-    steps = jnp.array(_NEIGHBOURS, jnp.int32)
-    around = steps[None, :, 0] * stride[:, None] + steps[None, :, 1]  # [B, 8]
-    is_candidate = jnp.arange(width)[None, :] < count[:, None]
-
-    def visit(c: jax.Array, carry: tuple, allowed: jax.Array, is_growing: bool) -> tuple:
-        grid, covered_source, covered_target, added = carry
-        i, j, here = point[:, c, 0], point[:, c, 1], cell[:, c]
-        source_free, target_free = ~covered_source[lane, i], ~covered_target[lane, j]
-        take = (source_free | target_free) & allowed[:, c] & ~added[:, c]
-        if is_growing:
-            take &= jnp.any(grid[lane[:, None], here[:, None] + around], axis=1)
-        else:
-            take &= (source_free & target_free) | (final == 1)
-        grid = grid.at[lane, here].max(take)
-        covered_source = covered_source.at[lane, i].max(take)
-        covered_target = covered_target.at[lane, j].max(take)
-        return grid, covered_source, covered_target, added.at[:, c].max(take)
-
-    def sweep(carry: tuple, allowed: jax.Array, is_growing: bool) -> tuple:
-        last = jnp.max(count)
-        return jax.lax.fori_loop(0, last, lambda c, state: visit(c, state, allowed, is_growing), carry)
-
-    def grow(state: tuple) -> tuple:
-        carry, _ = state
-        after = sweep(carry, is_candidate, is_growing=True)
-        return after, jnp.any(after[3] != carry[3])
-
-    carry = (grid, covered_source, covered_target, jnp.zeros((num, width), bool))
-    carry, _ = jax.lax.while_loop(lambda state: state[1], grow, (carry, jnp.bool_(True)))
-    carry = sweep(carry, is_candidate & is_forward & (final > 0), is_growing=False)
-    return sweep(carry, is_candidate & ~is_forward & (final > 0), is_growing=False)[3]

@@ -2,18 +2,30 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial, reduce
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.align.cells import Cells, WordPairs, find_cells, number_cells
 from jaxsmt.align.em import UNSEEN, BatchSums, BestPositions, PaddedPairs, add_sums, best_links, e_step
-from jaxsmt.align.lexicon import Lexicon, LexiconCounts, m_step, padded_rows, rounded_size, uniform_lexicon, zero_counts
+from jaxsmt.align.lexicon import (
+    Lexicon,
+    LexiconCounts,
+    add_counts,
+    m_step,
+    padded_rows,
+    rounded_size,
+    uniform_lexicon,
+    zero_counts,
+)  # fmt: skip
 from jaxsmt.align.links import make_links
 from jaxsmt.align.model import AlignConfig, Aligner
 from jaxsmt.align.positions import Positions, count_lengths, initial_positions, update_jumps, update_tension
 from jaxsmt.align.symmetrise import symmetrise
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.lanes import in_lanes
 from jaxsmt.common.progress import log, track
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.text.bitext import Bitext
@@ -21,6 +33,7 @@ from jaxsmt.text.buckets import Batch, make_batches
 from jaxsmt.text.vocabulary import UNKNOWN
 
 _CELLS_PER_SHAPE = 20_000_000  # compiling a shape takes as long as a few passes over a tenth of this
+_FEW_CELLS = 2_000_000  # below, all sentences get one shape, which the next small text is likely to have too
 _MIN_SHAPES = 3
 
 
@@ -67,12 +80,13 @@ def align_directed(aligner: Aligner, bitext: Bitext, config: AlignConfig | None 
     cells = find_cells(known, _batches(known, config), pairs, _bytes(config))
     longest = max([1, *(max(batch.width_source, batch.width_target) for batch in cells.batches)])
     positions = _widened(aligner.config.positions_of(aligner.positions, model), longest)
-    null_probability = aligner.config.null_probability_of(model)
-    found = [
-        (batch, best_links(padded, aligner.lexicon, positions, null_probability, model))
-        for batch, padded in _padded(known, cells, "aligning")
-    ]
-    return _gather_links(found, len(bitext))
+    find = partial(
+        best_links, lexicon=aligner.lexicon, positions=positions, p0=aligner.config.null_probability_of(model),
+        model=model,
+    )  # fmt: skip
+    found = [_aligned_lane(known, cells, lane, find) for lane in _lanes(cells)]
+    done = dict(track(in_lanes(found), "aligning", len(cells.batches)))
+    return _gather_links([(batch, done[number]) for number, batch in enumerate(cells.batches)], len(bitext))
 
 
 def _train(
@@ -86,7 +100,7 @@ def _train(
     log.info("aligning %d sentence pairs with %d word pairs", len(bitext), len(pairs))
     lexicon = uniform_lexicon(pairs)
     widest = max(max(batch.width_source, batch.width_target) for batch in cells.batches)
-    positions = initial_positions(config.tension, widest)
+    positions = initial_positions(config.tension, max(rounded_size(widest), 32))
     sides = bitext.source.lengths, bitext.target.lengths
     lengths = count_lengths(*sides), count_lengths(*sides[::-1])
     words = np.array([max(int(np.sum(part.made * part.pairs)), 1) for part in lengths])
@@ -110,13 +124,55 @@ def _pass(
     config: AlignConfig,
 ) -> tuple[LexiconCounts, BatchSums, list[tuple[Batch, BestPositions]]]:  # fmt: skip
     """One E-step over the text."""
-    counts, sums, best = zero_counts(pairs), [], []
-    positions = config.positions_of(positions, model)
-    for batch, padded in _padded(bitext, cells, model):
-        counts, part, chosen = e_step(counts, padded, lexicon, positions, config.null_probability_of(model), model)
-        sums.append(part)
-        best.append((batch, chosen))
-    return counts, add_sums(sums), best
+    step = partial(
+        e_step, lexicon=lexicon, positions=config.positions_of(positions, model),
+        p0=config.null_probability_of(model), model=model,
+    )  # fmt: skip
+    counts: list[LexiconCounts] = []
+    lanes = [_counted_lane(bitext, cells, lane, pairs, counts, step) for lane in _lanes(cells)]
+    done = dict(track(in_lanes(lanes), model, len(cells.batches)))
+    sums = add_sums([done[number][0] for number in range(len(done))])
+    best = [(batch, done[number][1]) for number, batch in enumerate(cells.batches)]
+    return reduce(add_counts, counts), sums, best
+
+
+def _counted_lane(
+    bitext: Bitext, cells: Cells, lane: list[int], pairs: WordPairs, finished: list[LexiconCounts],
+    step: Callable[..., tuple],
+) -> Iterator[tuple[int, tuple[BatchSums, BestPositions]]]:  # fmt: skip
+    """Expected counts of some batches go to `finished`; yields the rest of what each of them gives.
+
+    Two lanes' counts are added up, which does not depend on the order in which they finish.
+    """
+    counts = zero_counts(pairs)
+    for number in lane:
+        counts, part, best = step(counts, _padded(bitext, cells, number))
+        jax.block_until_ready(part)  # a lane runs ahead of its device by nothing: the progress bar is true
+        yield number, (part, best)
+    finished.append(counts)
+
+
+def _aligned_lane(
+    bitext: Bitext, cells: Cells, lane: list[int], find: Callable[[PaddedPairs], BestPositions]
+) -> Iterator[tuple[int, BestPositions]]:
+    for number in lane:
+        yield number, find(_padded(bitext, cells, number))
+
+
+def _lanes(cells: Cells) -> list[list[int]]:
+    """Batch numbers for two threads on the processor, each the same number of cells; a GPU is busy with one.
+
+    The second thread goes the other way, so that the two compile different shapes.
+    """
+    if jax.default_backend() != "cpu":
+        return [list(range(len(cells.batches)))]
+    lanes: tuple[list[int], list[int]] = [], []
+    load = [0, 0]
+    for number, batch in enumerate(cells.batches):
+        lane = int(load[1] < load[0])
+        lanes[lane].append(number)
+        load[lane] += int(np.prod(batch.shape))
+    return [lanes[0], lanes[1][::-1]]
 
 
 def _update_positions(
@@ -134,13 +190,12 @@ def _update_positions(
     return positions
 
 
-def _padded(bitext: Bitext, cells: Cells, description: str) -> Iterator[tuple[Batch, PaddedPairs]]:
-    source_lengths = bitext.source.lengths.astype(np.int32)
-    target_lengths = bitext.target.lengths.astype(np.int32)
-    for batch, index in track(cells, description, len(cells.batches)):
-        source = batch.padded(bitext.source, batch.width_source)
-        target = batch.padded(bitext.target, batch.width_target)
-        yield batch, PaddedPairs(index, source, target, batch.take(source_lengths), batch.take(target_lengths))
+def _padded(bitext: Bitext, cells: Cells, number: int) -> PaddedPairs:
+    batch, index = cells[number]
+    source = batch.padded(bitext.source, batch.width_source)
+    target = batch.padded(bitext.target, batch.width_target)
+    lengths = (batch.take(side.lengths.astype(np.int32)) for side in (bitext.source, bitext.target))
+    return PaddedPairs(index, source, target, *lengths)
 
 
 def _gather_links(found: list[tuple[Batch, BestPositions]], num_rows: int) -> tuple[Ragged, Ragged]:
@@ -185,9 +240,10 @@ def _batches(bitext: Bitext, config: AlignConfig) -> list[Batch]:
     if not len(bitext):
         return []
     cells = int(np.sum(bitext.source.lengths * bitext.target.lengths))
+    max_shapes = max(cells // _CELLS_PER_SHAPE, min(1 + cells // _FEW_CELLS, _MIN_SHAPES))
     return make_batches(
-        bitext.source.lengths, bitext.target.lengths, step=4, cells_per_batch=config.cells_per_batch,
-        max_shapes=min(max(cells // _CELLS_PER_SHAPE, _MIN_SHAPES), config.max_shapes),
+        bitext.source.lengths, bitext.target.lengths, step=4 if max_shapes > 1 else 16,
+        cells_per_batch=config.cells_per_batch, max_shapes=min(max_shapes, config.max_shapes),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.progress import log, track
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.model import special_word_ids
@@ -100,7 +101,7 @@ def _count_order(
     distinct = np.zeros(0, np.int64)
     if len(chunks) > 1:
         for positions in chunks:
-            distinct = np.union1d(distinct, keys_at(positions))
+            distinct = sorted_distinct(np.concatenate([distinct, keys_at(positions)]))
     count, suffix = np.zeros(len(distinct), np.int64), np.zeros(len(distinct), np.int32)
     new_numbers = np.full(len(tokens), -1, np.int32)
     for positions in chunks:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.lm.automaton import Automaton, pack_levels
 from jaxsmt.lm.model import Level, Lm
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary, merge_vocabularies
@@ -97,7 +98,7 @@ def _union_level(
         np.zeros(0, np.int64) if table is None else place[table.prefix].astype(np.int64) * num_words + table.word
         for table, place in zip(tables, places, strict=True)
     ]
-    all_keys = np.unique(np.concatenate(keys))
+    all_keys = sorted_distinct(np.concatenate(keys))
     new_places = [np.searchsorted(all_keys, model_keys) for model_keys in keys]
     prefix, word = np.divmod(all_keys, num_words)
     suffix = np.zeros(len(all_keys), np.int32)

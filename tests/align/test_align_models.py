@@ -12,7 +12,7 @@ from scipy.special import digamma
 
 from jaxsmt.align.cells import find_cells, number_cells
 from jaxsmt.align.em import PaddedPairs, posteriors
-from jaxsmt.align.lexicon import Lexicon, LexiconCounts, carry_hot, exp_digamma, m_step
+from jaxsmt.align.lexicon import Lexicon, LexiconCounts, carry_hot, exp_digamma, m_step, padded_rows
 from jaxsmt.align.links import read_links
 from jaxsmt.align.model import AlignConfig, load_aligner, save_aligner
 from jaxsmt.align.positions import (
@@ -217,14 +217,14 @@ def test_lexicon_m_step():
     zero = jnp.zeros((pairs.num_hot, 2), jnp.float32)
     words = jnp.ones(VOCABULARY, jnp.float32)
     for alpha in (0.0, 0.01):
-        counts = carry_hot(LexiconCounts(jnp.asarray(count), zero, zero, words, words))
+        counts = carry_hot(LexiconCounts(jnp.asarray(padded_rows(count)), zero, zero, words, words))
         lexicon = m_step(counts, pairs, alpha)
         for side, word in enumerate((pairs.source_word, pairs.target_word)):
             total = np.bincount(word, count[:, side] + alpha * pairs.is_seen, VOCABULARY)[word]
             with np.errstate(divide="ignore", invalid="ignore"):
                 expected = np.exp(digamma(count[:, side] + alpha) - digamma(total)) if alpha else count[:, side] / total
             seen = pairs.is_seen
-            got = np.asarray(lexicon.pair)[seen, side]
+            got = np.asarray(lexicon.pair)[: len(pairs)][seen, side]
             np.testing.assert_allclose(got, np.maximum(expected[seen], 1e-30), rtol=1e-3)
         share = np.exp(digamma(1 + alpha) - digamma(VOCABULARY * (1 + alpha))) if alpha else 1 / VOCABULARY
         np.testing.assert_allclose(np.asarray(lexicon.null_target), share, rtol=1e-4)
