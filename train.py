@@ -3,6 +3,7 @@
 import hydra
 from omegaconf import DictConfig
 
+from jaxsmt.pipeline.adaptation_config import adapter_keys
 from jaxsmt.pipeline.config import TrainSchema, register_schemas
 from jaxsmt.pipeline.launch import launch, run_job
 from jaxsmt.pipeline.list_tuning import tuner_keys
@@ -17,4 +18,4 @@ def main(config: DictConfig) -> float:
 
 
 if __name__ == "__main__":
-    launch(main, TrainSchema, tuner_keys())
+    launch(main, TrainSchema, [*tuner_keys(), *adapter_keys()])

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.align.cells import WordPairs
+from jaxsmt.common.sizes import padded_rows, rounded_size
 
 SMALLEST = 1e-30  # probabilities below are raised to it: products with priors must stay normal float32 numbers
-_SMALL_SIZE = 1 << 15
 _DIGAMMA_SHIFT = 6  # the asymptotic series is used from here on
 
 
@@ -37,20 +37,6 @@ class LexiconCounts(NamedTuple):
     hot_rest: jax.Array  # [num_hot, 2] what rounding took from the sum (Knuth's two-sum)
     null_target: jax.Array  # [V']
     null_source: jax.Array  # [V]
-
-
-def rounded_size(size: int) -> int:
-    """The size rounded up: by an eighth at most, small ones to a power of two."""
-    if size <= _SMALL_SIZE:
-        return max(1 << max(size - 1, 0).bit_length(), 1)
-    unit = 1 << max(size.bit_length() - 4, 0)
-    return -(-size // unit) * unit
-
-
-def padded_rows(array: np.ndarray) -> np.ndarray:
-    """[rounded P, ...]: the array [P, ...] with zeros behind it."""
-    missing = rounded_size(len(array)) - len(array)
-    return np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1))
 
 
 def uniform_lexicon(pairs: WordPairs) -> Lexicon:

@@ -15,8 +15,6 @@ from jaxsmt.align.lexicon import (
     LexiconCounts,
     add_counts,
     m_step,
-    padded_rows,
-    rounded_size,
     uniform_lexicon,
     zero_counts,
 )  # fmt: skip
@@ -28,6 +26,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.lanes import in_lanes
 from jaxsmt.common.progress import log, track
 from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.sizes import padded_rows, rounded_size
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.buckets import Batch, make_batches
 from jaxsmt.text.vocabulary import UNKNOWN

@@ -16,8 +16,9 @@ import numpy as np
 
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.sizes import padded_rows, rounded_size
 from jaxsmt.lm.model import Level, Lm
-from jaxsmt.lm.perfect_hash import build_perfect_hash
+from jaxsmt.lm.perfect_hash import SMALLEST_TABLE, build_perfect_hash
 from jaxsmt.text.vocabulary import SENTENCE_START, UNKNOWN
 
 ROOT = 0  # the state without context
@@ -35,6 +36,9 @@ Array = Any  # numpy on the host, JAX on the device
 @dataclass(frozen=True)
 class Automaton:
     """The automaton of D models. Floats are stored as the bits of float32 inside integer rows: a row is one fetch.
+
+    Sizes are rounded up (`rounded_size`), so that models of about one size share compiled programs: states beyond
+    the last are never reached, and words beyond the last are unknown.
 
     arcs: [slots, 3 + D] int32 rows (state, word, next state, bits of D log p); state is -1 in an empty slot.
     states: [S, 1 + D] int32 rows (state of the context without its first word, bits of D log back-offs).
@@ -83,13 +87,17 @@ def pack_levels(levels: tuple[Level, ...], is_word: np.ndarray, rest_costs: bool
     rest_levels = levels if rest_costs and any(_has_rest(level) for level in levels) else ()
     words = np.where(is_word, np.arange(len(is_word)), UNKNOWN)
     unigrams = np.concatenate([states_after[0][:, None], words[:, None], _bits(levels[0].log_p)], axis=1)[words]
+    unknown = unigrams[UNKNOWN][None]
+    missing = rounded_size(len(words), SMALLEST_TABLE) - len(words)
+    unigrams = np.concatenate([unigrams, np.repeat(unknown, missing, axis=0)])
+    words = np.concatenate([words, np.full(missing, UNKNOWN)])
     return Automaton(
         _spread(arcs, owners),
-        _state_rows(levels, is_state, states_after),
+        padded_rows(_state_rows(levels, is_state, states_after), SMALLEST_TABLE),
         unigrams.astype(np.int32),
         seeds,
         salt,
-        _left_lengths(levels, is_state, states_after),
+        padded_rows(_left_lengths(levels, is_state, states_after), SMALLEST_TABLE),
         _spread(np.concatenate([_columns(level.log_rest) for level in rest_levels[1:]]), owners)
         if len(rest_levels) > 1
         else np.zeros((len(owners), 0), np.float32),

@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from jaxsmt.common.sizes import rounded_size
+
 KEYS_PER_BUCKET = 3.0
 LOAD = 0.93  # keys per slot
+SMALLEST_TABLE = 4096
+_LARGE_TABLE = 1 << 20
 _NUM_SEEDS = 1 << 16
 _EMPTY = -1
 Array = Any  # numpy or JAX: the same arithmetic runs on both
@@ -37,11 +41,16 @@ def build_perfect_hash(state: np.ndarray, word: np.ndarray) -> tuple[np.ndarray,
     state, word = state.astype(np.uint32), word.astype(np.uint32)
     for attempt in range(20):
         salt = np.array([attempt * 0x9E3779B9 & 0xFFFFFFFF], np.uint32)
-        num_slots = table_size(int(len(state) / LOAD * 1.02**attempt) + 1)
-        found = _try_build(state, word, salt, num_slots, table_size(int(len(state) / KEYS_PER_BUCKET) + 1))
+        num_slots = _common_size(int(len(state) / LOAD * 1.02**attempt) + 1)
+        found = _try_build(state, word, salt, num_slots, _common_size(int(len(state) / KEYS_PER_BUCKET) + 1))
         if found is not None:
             return found[0], salt, found[1]
     raise AssertionError("no perfect hash in 20 attempts: are the pairs distinct?")
+
+
+def _common_size(at_least: int) -> int:
+    """A size that other small tables are likely to have too; large ones are kept tight."""
+    return table_size(rounded_size(at_least, SMALLEST_TABLE) if at_least < _LARGE_TABLE else at_least)
 
 
 def table_size(at_least: int) -> int:

@@ -134,15 +134,17 @@ def score(automaton: Automaton, state: Array, word: Array, weights: Array | None
 
 
 @jax.jit
-def _score_rows(automaton: Automaton, words: Array) -> Array:
-    """[T, B, D] log p of sentences laid out as columns [T, B]."""
+def _score_rows(automaton: Automaton, words: Array, longest: Array) -> Array:
+    """[T, B, D] log p of sentences laid out as columns [T, B]; nothing is done beyond `longest` words."""
 
-    def step(state: Array, word: Array) -> tuple[Array, Array]:
-        found = look_up(automaton, state, word)
-        return found.state, found.log_p
+    def step(place: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        state, log_p = carry
+        found = look_up(automaton, state, jax.lax.dynamic_index_in_dim(words, place, keepdims=False))
+        return found.state, jax.lax.dynamic_update_index_in_dim(log_p, found.log_p, place, 0)
 
     start = jnp.broadcast_to(automaton.start, words.shape[1:])
-    return jax.lax.scan(step, start, words)[1]
+    log_p = jnp.zeros((*words.shape, automaton.num_models), jnp.float32)
+    return jax.lax.fori_loop(0, longest, step, (start, log_p))[1]
 
 
 def word_log_probs(automaton: Automaton, sentences: Ragged) -> Ragged:
@@ -156,21 +158,24 @@ def word_log_probs(automaton: Automaton, sentences: Ragged) -> Ragged:
     values = np.zeros((int(offsets[-1]), automaton.num_models), np.float32)
     left = np.argsort(-lengths, kind="stable")
     while len(left):  # the longest first, padded to few shapes: few compilations
-        width = _round_up(int(lengths[left[0]]), 8)
-        size = min(max(1, _STEP_WORDS // width), _round_up(len(left), 16))
+        longest = int(lengths[left[0]])
+        width = _round_up(longest, 32)
+        size = min(max(1, _STEP_WORDS // width), _round_up(len(left), 64))
         rows, left = left[:size], left[size:]
         words = np.full((size, width), PAD, np.int32)
         words[: len(rows)] = sentences.padded(rows, width, PAD)
         words[np.arange(len(rows)), lengths[rows] - 1] = SENTENCE_END
-        scores = np.asarray(_score_rows(automaton, words.T)).transpose(1, 0, 2)[: len(rows)]
+        scores = np.asarray(_score_rows(automaton, words.T, np.int32(longest))).transpose(1, 0, 2)[: len(rows)]
         inside = np.arange(width) < lengths[rows][:, None]
         values[(offsets[rows][:, None] + np.arange(width))[inside]] = scores[inside]
     return Ragged(values, offsets)
 
 
 def _round_up(size: int, at_least: int) -> int:
-    """To the next power of two."""
-    return max(at_least, 1 << (size - 1).bit_length())
+    """To the next power of four times the least."""
+    while at_least < size:
+        at_least *= 4
+    return at_least
 
 
 def sentence_log_probs(automaton: Automaton, sentences: Ragged) -> np.ndarray:

@@ -26,7 +26,7 @@ def compare(config: DictConfig) -> None:
         lengths = ", ".join(str(len(column)) for column in columns)
         raise UserError(f"the reference files have {lengths} lines: give as many in each")
     systems = {str(name): [list(read_lines(path)) for path in paths] for name, paths in config.systems.items()}
-    results = compare_systems(systems, list(zip(*columns, strict=True)), room_config(CompareConfig, config.compare))
+    results = compare_systems(systems, list(zip(*columns, strict=True)), room_config(CompareConfig, config.evaluate))
     sys.stdout.write(comparison_table(results))
 
 

@@ -5,6 +5,7 @@ is an error. Rooms never see Hydra: `room_config` turns a checked node into the 
 """
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -20,10 +21,12 @@ from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.mixture import MixtureConfig
 from jaxsmt.pipeline.launch import explain
+from jaxsmt.pipeline.mixing_config import MixingConfig
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.reading import BitextSource
+from jaxsmt.tune.loop import LoopConfig
 
 Room = TypeVar("Room")
 
@@ -72,6 +75,19 @@ def room_config(room: type[Room], node: Any) -> Room:
     return room(**{key: _value(columns[key], value) for key, value in _plain(node).items()})
 
 
+def named_room(group: str, node: Any, rooms: Mapping[str, type]) -> Any:
+    """The dataclass that the node of a group (tune, adapt) names, with the node's other keys."""
+    values = {str(key): value for key, value in node.items()}
+    name = values.pop("name", None)
+    if name not in rooms:
+        raise UserError(f"{group}.name is '{name}': choose one of {', '.join(rooms)}")
+    try:
+        return room_config(rooms[name], OmegaConf.merge(OmegaConf.structured(schema_of(rooms[name])), values))
+    except OmegaConfBaseException as error:
+        known = [column.name for column in dataclasses.fields(rooms[name])]
+        raise UserError(f"{group}={name}: {explain(error, known)}") from None
+
+
 def _plain(node: Any) -> dict[str, Any]:
     values = OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
     assert isinstance(values, dict)
@@ -89,14 +105,12 @@ class TmConfig:
     """Component statistics.
 
     pairs_per_source: the most frequent translations kept per source side and component; null keeps all.
-    domain_boost: how much more a component's counts weigh for text of its own domain.
     folders: component folders made before, by name, that join those trained now.
     tables, lexical: Moses tables with a counts column, and the prefixes of their word counts, by name.
     export: writes all components as Moses tables to <output_dir>/moses.
     """
 
     pairs_per_source: int | None = None
-    domain_boost: float = 10.0
     folders: dict[str, str] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
     lexical: dict[str, str] = field(default_factory=dict)
@@ -105,8 +119,6 @@ class TmConfig:
     def __post_init__(self) -> None:
         if self.pairs_per_source is not None and self.pairs_per_source < 1:
             raise UserError(f"tm.pairs_per_source is {self.pairs_per_source}: give a number of at least 1, or null")
-        if not 0 < self.domain_boost < float("inf"):
-            raise UserError(f"tm.domain_boost is {self.domain_boost}: give a positive number")
 
 
 @dataclass(frozen=True)
@@ -156,8 +168,8 @@ class WeightsConfig:
     unknown: float = 1.0
 
     def __post_init__(self) -> None:
-        if len(self.rule) != 4:
-            raise UserError(f"weights.rule is {list(self.rule)}: give four numbers")
+        if not self.rule:
+            raise UserError("weights.rule is empty: give four numbers, one for each rule feature")
         for name, value in dataclasses.asdict(self).items():
             if not np.isfinite(value).all():
                 raise UserError(f"weights.{name} is {value}: give finite numbers")
@@ -173,10 +185,12 @@ AlignSchema = schema_of(AlignConfig)
 LinksSchema = schema_of(LinksConfig)
 ExtractSchema = schema_of(ExtractConfig)
 TmSchema = schema_of(TmConfig)
+MixingSchema = schema_of(MixingConfig)
 LanguageModelSchema = schema_of(LanguageModelConfig)
 SearchSchema = schema_of(SearchConfig)
 WeightsSchema = schema_of(WeightsConfig)
 CompareSchema = schema_of(CompareConfig)
+LoopSchema = schema_of(LoopConfig)
 SearchOverrides = overrides_schema_of(SearchConfig)
 WeightsOverrides = overrides_schema_of(WeightsConfig)
 
@@ -195,6 +209,7 @@ class CorpusSchema:
     target_language: str = MISSING
     components: dict[str, Any] = field(default_factory=dict)
     dev: dict[str, Any] = field(default_factory=dict)
+    adapt: dict[str, Any] = field(default_factory=dict)
     test: dict[str, Any] = field(default_factory=dict)
 
 
@@ -209,10 +224,15 @@ class TrainSchema:
     extract: ExtractSchema = field(default_factory=ExtractSchema)  # type: ignore[valid-type]
     lm: LanguageModelSchema = field(default_factory=LanguageModelSchema)  # type: ignore[valid-type]
     tm: TmSchema = field(default_factory=TmSchema)  # type: ignore[valid-type]
+    mixture: MixingSchema = field(default_factory=MixingSchema)  # type: ignore[valid-type]
     search: SearchSchema = field(default_factory=SearchSchema)  # type: ignore[valid-type]
     weights: WeightsSchema = field(default_factory=WeightsSchema)  # type: ignore[valid-type]
     tune: dict[str, Any] = field(default_factory=dict)
+    adapt: dict[str, Any] = field(default_factory=dict)
+    evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
     nbest_size: int = 100
+    loop: LoopSchema = field(default_factory=LoopSchema)  # type: ignore[valid-type]
+    translate: list[str] = field(default_factory=lambda: ["dev", "test"])
     work_dir: str = MISSING
     output_dir: str = MISSING
     quiet: bool = False
@@ -227,6 +247,9 @@ class DecodeSchema:
     input: str = "-"
     output: str = "-"
     domain: str | None = None
+    labels: str | None = None
+    labels_output: str | None = None
+    adapted: bool = True
     mixture: list[float] | None = None
     lm_mixture: list[float] | None = None
     glossary: str | None = None
@@ -254,12 +277,29 @@ class ListTuningSchema:
 
 
 @dataclass
+class ListAdaptationSchema:
+    """Everything list_adaptation can be told."""
+
+    adaptation_nbest: list[str] = field(default_factory=list)
+    adaptation_references: list[str] = field(default_factory=list)
+    dev_nbest: list[str] = field(default_factory=list)
+    dev_references: list[str] = field(default_factory=list)
+    nbest: list[str] = field(default_factory=list)
+    weights_file: str | None = None
+    output: str | None = None
+    member_weights: str | None = None
+    adapt: dict[str, Any] = field(default_factory=dict)
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass
 class ComparisonSchema:
     """Everything comparison can be told."""
 
     references: list[str] = field(default_factory=list)
     systems: dict[str, Any] = field(default_factory=dict)
-    compare: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
+    evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
     quiet: bool = False
     debug: bool = False
 
@@ -270,6 +310,7 @@ def register_schemas() -> None:
     store.store(name="train_schema", node=TrainSchema)
     store.store(name="decode_schema", node=DecodeSchema)
     store.store(name="tune_lists_schema", node=ListTuningSchema)
+    store.store(name="adapt_lists_schema", node=ListAdaptationSchema)
     store.store(name="compare_schema", node=ComparisonSchema)
 
 

@@ -1,24 +1,31 @@
 """decode.py: lines in, translated lines out."""
 
+import dataclasses
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 from omegaconf import DictConfig
 
+from jaxsmt.adapt.labels import read_labels
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_file
 from jaxsmt.common.progress import log, track
+from jaxsmt.pipeline.adaptations import Bag, Voting
+from jaxsmt.pipeline.adapted import AdaptedTranslator, make_translator
 from jaxsmt.pipeline.config import with_overrides
+from jaxsmt.pipeline.evaluation import unknown_lines
 from jaxsmt.pipeline.glossary import read_glossary
-from jaxsmt.pipeline.model import load_model
-from jaxsmt.pipeline.translation import LineTranslator, TranslatedLine, blocks_of, make_line_translator
+from jaxsmt.pipeline.model import Model, Profile, load_model
+from jaxsmt.pipeline.translation import LineTranslator, TranslatedLine, blocks_of
+from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.streams import read_lines
 
 STANDARD = "-"  # standard input or output
+NO_LABEL = "-"  # in files of labels: a line of no particular kind
 
 
 def decode(config: DictConfig) -> None:
@@ -26,49 +33,90 @@ def decode(config: DictConfig) -> None:
     if (config.nbest > 0) != (config.nbest_output is not None):
         raise UserError("nbest and nbest_output go together: set both, or neither")
     translator = load_translator(config)
+    labels = given_labels(config, translator.model)
     started, number = time.perf_counter(), 0
     unknown: Counter[str] = Counter()
     with ExitStack() as stack:
-        outputs = {key: stack.enter_context(_opened(config[key])) for key in ("output", "alignments", "nbest_output")}
+        names = ("output", "alignments", "nbest_output", "labels_output")
+        outputs = {key: stack.enter_context(_opened(config[key])) for key in names}
         for block in track(blocks_of(_read(config.input)), "translating, blocks"):
-            lines = translator.translate(block)
+            of_lines = labels_of_block(block, number, labels, config, translator.model)
+            profiles = profiles_of(of_lines, config, translator.model)
+            lines = translator.translate(block, profiles)
+            _write_lines(outputs["labels_output"], (label or NO_LABEL for label in of_lines))
             _write_lines(outputs["output"], (line.text for line in lines))
             _write_lines(outputs["alignments"], map(_links, lines))
             if outputs["nbest_output"]:
-                _write_lines(outputs["nbest_output"], translator.nbest(block, config.nbest, number))
+                _write_lines(outputs["nbest_output"], translator.nbest(block, config.nbest, number, profiles))
             unknown.update(word for line in lines for word in line.unknown)
             number += len(block)
     _report_unknown(config.unknown_words, unknown)
     seconds = time.perf_counter() - started
-    log.info("%d lines in %.1f s, %.1f a second", number, seconds, number / max(seconds, 1e-9))
+    plain = translator.plain if isinstance(translator, AdaptedTranslator) else translator
+    _report_speed(number, seconds, plain.decoder.statistics.total())
 
 
-def load_translator(config: DictConfig) -> LineTranslator:
-    """The model with the weights and settings that the command line asks for."""
+def load_translator(config: DictConfig) -> LineTranslator | AdaptedTranslator:
+    """The model with the settings that the command line asks for."""
     model = load_model(config.model_dir)
+    if not config.adapted:
+        model = model.unadapted
+    is_given = any(value is not None for value in config.weights.values())
+    if is_given and isinstance(model.adaptation, Voting | Bag):
+        raise UserError("weights and the model's adaptation exclude each other: add adapted=false to give weights")
     glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
-    return make_line_translator(
-        model,
-        model.mixture(config.domain, config.mixture),
-        model.lm_mixture(config.domain, config.lm_mixture),
-        with_overrides(model.search, config.search),
-        with_overrides(model.weights, config.weights).of_search,
-        glossary,
-    )
+    return make_translator(model, with_overrides(model.search, config.search), glossary)
+
+
+def given_labels(config: DictConfig, model: Model) -> list[str] | None:
+    """The labels of all lines, where a file has them."""
+    if config.labels is None:
+        return None
+    if config.domain is not None:
+        raise UserError("labels and domain exclude each other: labels gives every line its own domain")
+    return read_labels(config.labels, names=(*model.labels, NO_LABEL)).per_sentence
+
+
+def labels_of_block(
+    block: Sequence[str], start: int, given: Sequence[str] | None, config: DictConfig, model: Model
+) -> list[str | None]:
+    """The label of each line: from the file, from the command line, or by the model's clusters or classes."""
+    if given is not None:
+        found = given[start : start + len(block)]
+        if len(found) < len(block):
+            raise UserError(f"'{config.labels}' has {len(given)} lines and the input more: give one label a line")
+        return [None if label == NO_LABEL else label for label in found]
+    if config.domain is not None or config.mixture is not None:
+        return [config.domain] * len(block)
+    return model.labels_of(block, None)
+
+
+def profiles_of(labels: Sequence[str | None], config: DictConfig, model: Model) -> list[Profile]:
+    """One profile a line, with what the command line changes in it."""
+    made = {}
+    for label in dict.fromkeys(labels):
+        profile = model.profile(label, config.mixture, config.lm_mixture)
+        made[label] = dataclasses.replace(profile, weights=with_overrides(profile.weights, config.weights))
+    return [made[label] for label in labels]
 
 
 def _links(line: TranslatedLine) -> str:
     return " ".join(f"{source}-{target}" for source, target in line.alignment)
 
 
+def _report_speed(num_lines: int, seconds: float, counts: SearchCounts) -> None:
+    """counts: of all that was decoded for the lines, n-best lists included."""
+    rate = 1 / max(seconds, 1e-9)
+    log.info("%d lines in %.1f s, %.1f a second", num_lines, seconds, num_lines * rate)
+    log.info("search: %d words, %.0f a second; %s", counts.words, counts.words * rate, counts.per_word())
+
+
 def _report_unknown(path: str | None, unknown: Counter[str]) -> None:
-    """Unknown words by falling count, then in code-point order."""
     if unknown:
         log.info("%d unknown words, %d distinct", unknown.total(), len(unknown))
     if path is not None:
         with _opened(path) as stream:
-            rows = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))
-            _write_lines(stream, (f"{count}\t{word}" for word, count in rows))
+            _write_lines(stream, unknown_lines(unknown).splitlines())
 
 
 def _read(path: str) -> Iterator[str]:

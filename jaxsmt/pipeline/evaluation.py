@@ -1,63 +1,134 @@
-"""What a model makes of development and test sets, with and without the weights of their domain."""
+"""What a model makes of development and test sets: with and without the weights of their domain, and adapted."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import track
 from jaxsmt.evaluate.scores import Scores, corpus_scores
-from jaxsmt.pipeline.model import Model
-from jaxsmt.pipeline.translation import LineTranslator, make_line_translator
+from jaxsmt.pipeline.adaptations import Voting
+from jaxsmt.pipeline.adapted import AdaptedTranslator, make_translator
+from jaxsmt.pipeline.bag_report import BagReport
+from jaxsmt.pipeline.model import Model, Profile
+from jaxsmt.pipeline.translation import LineTranslator, TranslatedLine
 from jaxsmt.text.reading import BitextSource, read_bitext
 
-UNWEIGHTED = "unweighted"
+UNWEIGHTED, OWN, ADAPTED = "unweighted", "own domain", "adapted"
 
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Scores by (part, domain, weighting): ('test', 'kitchen', 'unweighted') for instance."""
+    """Scores and numbers of unknown words by (part, domain, weighting), such as ('test', 'kitchen', 'unweighted')."""
 
     scores: dict[tuple[str, str, str], Scores]
+    unknown: dict[tuple[str, str, str], int]
 
     def mean(self, part: str) -> float:
-        """Mean BLEU of a part's sets, each with its own domain's weights where the model has that domain."""
+        """Mean BLEU of a part's sets, each adapted or with its own domain's weights where the model has that domain."""
         best = {domain: scores.bleu for (of, domain, _), scores in self.scores.items() if of == part}
         return sum(best.values()) / len(best) if best else 0.0
 
 
 def evaluate_model(model: Model, parts: Mapping[str, Mapping[str, BitextSource]], output_dir: Path) -> ScoreTable:
-    """Translates every set unweighted and, where the model has its domain, with that domain raised.
+    """Translates every set unweighted; where the model has its label or clusters, with the label's weights; adapted.
 
-    Translations go to <output_dir>/translations, scores to <output_dir>/scores.json.
+    Translations and lists of unknown words go to <output_dir>/translations, scores to <output_dir>/scores.json.
     """
     jobs = [(part, domain) for part, sources in parts.items() for domain in sources]
-    translators: dict[str, LineTranslator] = {}
-    found = {}
+    translator = make_translator(model)
+    found: dict[tuple[str, str, str], Scores] = {}
+    unknown: dict[tuple[str, str, str], Counter[str]] = {}
     for part, domain in track(jobs, "translating", len(jobs)):
         pairs = list(read_bitext(parts[part][domain]))
-        for weighting in [UNWEIGHTED] + [domain] * (domain in model.names):
-            if weighting not in translators:
-                translators[weighting] = _translator(model, None if weighting == UNWEIGHTED else weighting)
-            output = [line.text for line in translators[weighting].translate([source for source, _ in pairs])]
-            label = UNWEIGHTED if weighting == UNWEIGHTED else "own domain"
-            found[part, domain, label] = corpus_scores(output, [target for _, target in pairs])
-            name = f"{part}.{domain}.{label.replace(' ', '-')}.txt"
-            write_text(output_dir / "translations" / name, "".join(line + "\n" for line in output))
-    _write_scores(output_dir / "scores.json", found)
-    return ScoreTable(found)
+        lines = [source for source, _ in pairs]
+        write_text(reference_file(output_dir, part, domain), "".join(target + "\n" for _, target in pairs))
+        for name, profiles in weightings(model, lines, domain).items():
+            translated, bags = _translated(translator, name, lines, profiles, [target for _, target in pairs])
+            if bags is not None:
+                write_text(output_file(output_dir, part, domain, "members"), bags)
+            output = [line.text for line in translated]
+            found[part, domain, name] = corpus_scores(output, [target for _, target in pairs])
+            write_text(output_file(output_dir, part, domain, name), "".join(line + "\n" for line in output))
+            unknown[part, domain, name] = Counter(word for line in translated for word in line.unknown)
+        write_text(unknown_file(output_dir, part, domain), unknown_lines(unknown[part, domain, name]))
+    scores = ScoreTable(found, {key: counts.total() for key, counts in unknown.items()})
+    _write_scores(output_dir / "scores.json", scores)
+    return scores
 
 
-def _translator(model: Model, domain: str | None) -> LineTranslator:
-    mixtures = model.mixture(domain), model.lm_mixture(domain)
-    return make_line_translator(model, *mixtures, model.search, model.weights.of_search)
+def weightings(model: Model, lines: Sequence[str], domain: str) -> dict[str, list[Profile]]:
+    """The profiles of lines of a domain, in each way that the model can translate them."""
+    base = model.unadapted
+    found = {UNWEIGHTED: _profiles(base, [None] * len(lines))}
+    own = base.labels_of(lines, domain)
+    if any(own):
+        found[OWN] = _profiles(base, own)
+    if model.adaptation is not None:
+        labels = model.labels_of(lines, domain)
+        if not isinstance(model.adaptation, Voting) or set(labels) & set(model.adaptation.votes):
+            found[ADAPTED] = _profiles(model, labels)
+    return found
 
 
-def _write_scores(path: Path, scores: Mapping[tuple[str, str, str], Scores]) -> None:
+def _profiles(model: Model, labels: Sequence[str | None]) -> list[Profile]:
+    made = {label: model.profile(label) for label in set(labels)}
+    return [made[label] for label in labels]
+
+
+def _translated(
+    translator: LineTranslator | AdaptedTranslator, weighting: str, lines: Sequence[str], profiles: Sequence[Profile],
+    references: Sequence[str],
+) -> tuple[list[TranslatedLine], str | None]:  # fmt: skip
+    """The translations; from a bag also a table of what fewer members make of the text."""
+    if not isinstance(translator, AdaptedTranslator):
+        return translator.translate(lines, profiles), None
+    if weighting != ADAPTED:
+        return translator.plain.translate(lines, profiles), None
+    if isinstance(translator.adaptation, Voting):
+        return translator.translate(lines, profiles), None
+    tokens = [" ".join(translator.model.target.preprocess(reference)) for reference in references]
+    report = BagReport(translator.adaptation, tokens)
+    return translator.translate(lines, profiles, report.add), report.table()
+
+
+def unknown_lines(unknown: Counter[str]) -> str:
+    """Unknown words with their counts, by falling count, then in code-point order."""
+    rows = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))
+    return "".join(f"{count}\t{word}\n" for word, count in rows)
+
+
+def unknown_file(output_dir: Path, part: str, domain: str) -> Path:
+    """Where the words of a set that nobody could translate are listed."""
+    return output_dir / "translations" / f"{part}.{domain}.unknown.txt"
+
+
+def output_file(output_dir: Path, part: str, domain: str, name: str) -> Path:
+    """Where the translation of a set lies."""
+    return output_dir / "translations" / f"{part}.{domain}.{name.replace(' ', '-')}.txt"
+
+
+def reference_file(output_dir: Path, part: str, domain: str) -> Path:
+    """Where its reference lies."""
+    return output_dir / "translations" / f"{part}.{domain}.reference.txt"
+
+
+def _write_scores(path: Path, table: ScoreTable) -> None:
     rows = [
-        {"part": part, "domain": domain, "weights": label, "bleu": round(value.bleu, 4), "chrf": round(value.chrf, 4)}
-        for (part, domain, label), value in scores.items()
+        {
+            "part": part,
+            "domain": domain,
+            "weights": label,
+            "bleu": round(value.bleu, 4),
+            "chrf": round(value.chrf, 4),
+            "ter": round(value.ter, 4),
+            "unknown_words": table.unknown[part, domain, label],
+        }
+        for (part, domain, label), value in table.scores.items()
     ]
-    signatures = {value.bleu_signature: value.chrf_signature for value in scores.values()}
+    signatures = sorted(
+        {text for v in table.scores.values() for text in (v.bleu_signature, v.chrf_signature, v.ter_signature)}
+    )
     write_text(path, json.dumps({"scores": rows, "signatures": signatures}, indent=1, ensure_ascii=False) + "\n")

@@ -69,18 +69,23 @@ def links_by_aligner(store: Store, text: ComponentText, folder: Path) -> TextLin
     return _load_links(artefact, text.name, folder)
 
 
-def dev_links(
-    store: Store, sources: Mapping[str, BitextSource], texts: Sequence[ComponentText], links: Mapping[str, TextLinks]
+def development_texts(
+    store: Store, sources: Mapping[str, BitextSource], texts: Sequence[ComponentText]
+) -> dict[str, ComponentText]:
+    """The development sets, prepared like the components; the text of set <name> is called 'dev.<name>'."""
+    config = replace(texts[0].source.config, clean=False)
+    return {name: text_stage(store, f"dev.{name}", spec, config, texts) for name, spec in sources.items()}
+
+
+def development_links(
+    store: Store, development: Mapping[str, ComponentText], links: Mapping[str, TextLinks]
 ) -> dict[str, TextLinks]:
-    """Links of the development sets, 'dev.<name>', by the aligner of their component, or else the first there is."""
+    """Links of development sets by the aligner of their component, or else the first there is; none without one."""
     aligners = {name: part.aligner for name, part in links.items() if part.aligner is not None}
     if not aligners:
         return {}
-    found = {}
-    for name, spec in sources.items():
-        text = text_stage(store, f"dev.{name}", spec, replace(texts[0].source.config, clean=False), texts)
-        found[text.name] = links_by_aligner(store, text, aligners.get(name) or next(iter(aligners.values())))
-    return found
+    first = next(iter(aligners.values()))
+    return {name: links_by_aligner(store, text, aligners.get(name) or first) for name, text in development.items()}
 
 
 def export_links(folder: Path, links: Mapping[str, TextLinks]) -> None:

@@ -7,14 +7,12 @@ import dataclasses
 from typing import Any
 
 import hydra
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
-from jaxsmt.common.errors import UserError
-from jaxsmt.pipeline.config import ListTuningSchema, register_schemas, room_config, schema_of
-from jaxsmt.pipeline.launch import explain, launch, run_job
+from jaxsmt.pipeline.config import ListTuningSchema, named_room, register_schemas
+from jaxsmt.pipeline.launch import launch, run_job
 from jaxsmt.tune.commands import ListTuning, tune_nbest_lists
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, TrustRegionConfig
 
@@ -34,15 +32,7 @@ def tune_lists(config: DictConfig) -> float:
 
 def tuner_config(node: Any) -> Any:
     """The tuner's dataclass from a node of conf/tune, which names it and has its keys."""
-    values = {str(key): value for key, value in node.items()}
-    name = values.pop("name")
-    if name not in TUNERS:
-        raise UserError(f"tune.name is '{name}': choose one of {', '.join(TUNERS)}")
-    try:
-        return room_config(TUNERS[name], OmegaConf.merge(OmegaConf.structured(schema_of(TUNERS[name])), values))
-    except OmegaConfBaseException as error:
-        known = [column.name for column in dataclasses.fields(TUNERS[name])]
-        raise UserError(f"tune={name}: {explain(error, known)}") from None
+    return named_room("tune", node, TUNERS)
 
 
 def tuner_keys() -> list[str]:

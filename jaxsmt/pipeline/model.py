@@ -1,7 +1,10 @@
 """The model folder: all that decode.py needs, and nothing that lies elsewhere.
 
-model.json                   format version, names of the components, default log-linear weights
+model.json                   format version, names of the components, log-linear weights, weights of labels
 components/<name>/           one folder a component
+lm/                          the union of the language models, and their weights
+clusters/                    how sentences without a label get one, if the model has clusters
+adaptation/                  what the model was adapted by, if it was: see jaxsmt.pipeline.adaptations
 source.* target.*            text settings and truecaser of either language
 manifest.json                size and sha256 of every file
 """
@@ -11,7 +14,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,10 +24,13 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder, write_text
 from jaxsmt.lm.automaton import Automaton, load_automaton, to_device
+from jaxsmt.pipeline.adaptations import Adaptation, Recognition, load_adaptation
+from jaxsmt.pipeline.clustering import Clustering, load_clustering
 from jaxsmt.pipeline.components import FOLDER
 from jaxsmt.pipeline.config import WeightsConfig, room_config
 from jaxsmt.pipeline.lms import AUTOMATON, EQUAL, VOCABULARY, WEIGHTS, LmMixture
-from jaxsmt.pipeline.store import Artefact, write_manifest
+from jaxsmt.pipeline.mixing_config import MixingConfig, fixed_weights
+from jaxsmt.pipeline.store import MANIFEST, Artefact, write_manifest
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextSide, load_side
 from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary, merge_vocabularies
@@ -32,7 +38,52 @@ from jaxsmt.tm.component import Component, load_component
 from jaxsmt.tm.union import UnionView, build_union
 from jaxsmt.tm.weights import FEATURE_NAMES, check_weights
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+_UNIONS: dict[str, UnionView] = {}  # by component key
+CLUSTERS, ADAPTATION = "clusters", "adaptation"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How one kind of text is translated.
+
+    mixture: component weights λ, [4, D]; [D] where models are mixed as wholes.
+    lm_mixture: [D] weights of the language models, sum 1.
+    weights: log-linear weights.
+    label: the kind of text, where it has a name.
+    """
+
+    mixture: np.ndarray
+    lm_mixture: np.ndarray
+    weights: WeightsConfig
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a model knows of kinds of text, by label.
+
+    mixtures: component weights, as in `Profile`.
+    lm_mixtures: weights of the language models.
+    weights: log-linear weights of labels that were tuned on their own.
+    """
+
+    mixtures: dict[str, list] = field(default_factory=dict)
+    lm_mixtures: dict[str, list[float]] = field(default_factory=dict)
+    weights: dict[str, WeightsConfig] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """How a model mixes its components.
+
+    config: operation and options; component_weights: [D, 4] rule weights of each component's own model (ensembles).
+    labels: what was found for kinds of text.
+    """
+
+    config: MixingConfig = field(default_factory=MixingConfig)
+    component_weights: tuple[tuple[float, ...], ...] = ()
+    labels: Labels = field(default_factory=Labels)
 
 
 @dataclass(frozen=True)
@@ -46,9 +97,12 @@ class Model:
     lm_vocabulary: Vocabulary
     lm_names: tuple[str, ...]
     lm_weights: dict[str, list[float]]
-    domain_boost: float
+    mixing: Mixing
     search: SearchConfig
     weights: WeightsConfig
+    clustering: Clustering | None = None
+    adaptation: Adaptation | None = None
+    component_key: str = ""  # stands for all bytes of the components
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,48 +110,104 @@ class Model:
 
     @cached_property
     def union(self) -> UnionView:
-        return build_union(self.components)
+        """The components together; another model of the same components in this process shares it."""
+        if not self.component_key:
+            return build_union(self.components)
+        if self.component_key not in _UNIONS:
+            _UNIONS.clear()  # they are large: one is kept
+            _UNIONS[self.component_key] = build_union(self.components)
+        return _UNIONS[self.component_key]
 
-    def mixture(self, domain: str | None = None, given: Sequence[float] | None = None) -> np.ndarray:
-        """Component weights λ [4, D]: given ones, or all 1 with the domain's component raised.
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All kinds of text that the model has weights for: components, development sets, clusters, classes."""
+        adapted = self.adaptation.labels if self.adaptation is not None else ()
+        return tuple(dict.fromkeys((*self.names, *self.mixing.labels.mixtures, *adapted)))
 
-        All 1 is the concatenation of the corpora (Sennrich et al. 2013, section 3.1).
+    @cached_property
+    def known(self) -> Labels:
+        """What was found for kinds of text; where a recogniser has classes, theirs comes first."""
+        found, own = self.mixing.labels, self.adaptation
+        if not isinstance(own, Recognition):
+            return found
+        return Labels(
+            {**found.mixtures, **own.mixtures},
+            {**found.lm_mixtures, **own.lm_mixtures},
+            {**found.weights, **own.weights},
+        )
+
+    @property
+    def labeller(self) -> Clustering | Recognition | None:
+        """What finds the label of a sentence by itself."""
+        return self.adaptation if isinstance(self.adaptation, Recognition) else self.clustering
+
+    @property
+    def unadapted(self) -> "Model":
+        """The model as it was before its adaptation."""
+        return dataclasses.replace(self, adaptation=None)
+
+    def profile(
+        self, label: str | None = None, mixture: Sequence[float] | None = None,
+        lm_mixture: Sequence[float] | None = None,
+    ) -> Profile:  # fmt: skip
+        """How text with a label is translated; without one, as the concatenation of all corpora."""
+        weights = self.known.weights.get(label or "", self.weights)
+        return Profile(self.mixture(label, mixture), self.lm_mixture(label, lm_mixture), weights, label)
+
+    def mixture(self, label: str | None = None, given: Sequence[float] | None = None) -> np.ndarray:
+        """Component weights λ as in `Profile`: given ones, those of the label, or equal ones.
+
+        Counts with equal weights are those of the concatenated corpora (Sennrich et al. 2013, section 3.1).
         """
-        vector = np.ones(len(self.names)) if given is None else np.asarray(given, float)
-        if domain is not None:
-            if domain not in self.names:
-                raise UserError(f"domain '{domain}' is not in the model: choose one of {', '.join(self.names)}")
-            vector = np.where(np.array(self.names) == domain, self.domain_boost, vector)
-        checked = check_weights(vector, self.names)
-        return np.repeat(checked[None], len(FEATURE_NAMES), axis=0)
+        if label is not None and label not in self.labels:
+            raise UserError(f"domain '{label}' is not in the model: choose one of {', '.join(self.labels)}")
+        config = self.mixing.config
+        if given is not None:
+            vector = check_weights(given, self.names)
+        elif label in self.known.mixtures:
+            return np.array(self.known.mixtures[label])
+        else:
+            vector = fixed_weights(config, label, self.names)
+        return vector if config.weights_are_shared else np.repeat(vector[None], len(FEATURE_NAMES), axis=0)
 
-    def lm_mixture(self, domain: str | None = None, given: Sequence[float] | None = None) -> np.ndarray:
-        """Weights of the language models [D], sum 1: given ones, those fitted to the domain's text, or equal ones."""
+    def lm_mixture(self, label: str | None = None, given: Sequence[float] | None = None) -> np.ndarray:
+        """Weights of the language models [D], sum 1: given ones, those fitted to the label's text, or equal ones."""
         if given is None:
-            return np.array(self.lm_weights.get(domain or EQUAL, self.lm_weights[EQUAL]))
+            fitted = {**self.lm_weights, **self.known.lm_mixtures}
+            return np.array(fitted.get(label or EQUAL, self.lm_weights[EQUAL]))
         checked = check_weights(given, self.lm_names)
         return checked / checked.sum()
+
+    def labels_of(self, lines: Sequence[str], name: str | None) -> list[str | None]:
+        """The label of every line: its cluster or class where the model finds them, or else the given one if known."""
+        if self.labeller is not None:
+            return list(self.labeller.labels_of([self.source.preprocess(line) for line in lines]))
+        return [name if name in self.labels else None] * len(lines)
 
 
 def write_model(
     folder: Path, sides: tuple[TextSide, TextSide], components: Mapping[str, Artefact], lms: LmMixture,
-    domain_boost: float, search: SearchConfig, weights: WeightsConfig,
+    search: SearchConfig, weights: WeightsConfig, mixing: Mixing | None = None,
+    more: Mapping[str, Path] | None = None,
 ) -> None:  # fmt: skip
     """Assembles a model folder from artefacts.
 
     sides: source and target language; their vocabularies are not stored, being those of the components.
+    more: folders that join it, by name (CLUSTERS, ADAPTATION).
     """
     settings = {
         "format_version": FORMAT_VERSION,
         "components": list(components),
-        "domain_boost": domain_boost,
         "search": dataclasses.asdict(search),
         "weights": dataclasses.asdict(weights),
+        "mixing": dataclasses.asdict(mixing or Mixing()),
     }
     with atomic_folder(folder) as temporary:
         for name, artefact in components.items():
             shutil.copytree(artefact.folder / FOLDER, temporary / "components" / name, copy_function=_link_or_copy)
         shutil.copytree(lms.artefact.folder, temporary / "lm", copy_function=_link_or_copy)
+        for name, part in (more or {}).items():
+            shutil.copytree(part, temporary / name, copy_function=_link_or_copy)
         for side, name in zip(sides, ("source", "target"), strict=True):
             dataclasses.replace(side, vocabulary=Vocabulary(())).save(temporary, name)
         write_text(temporary / "model.json", json.dumps(settings, indent=1, ensure_ascii=False) + "\n")
@@ -120,9 +230,29 @@ def load_model(folder: str | Path) -> Model:
         load_vocabulary(folder / "lm" / VOCABULARY),
         tuple(mixture["names"].values()),
         mixture["weights"],
-        settings["domain_boost"],
+        _mixing(settings["mixing"]),
         room_config(SearchConfig, settings["search"]),
         room_config(WeightsConfig, settings["weights"]),
+        load_clustering(folder / CLUSTERS) if (folder / CLUSTERS).is_dir() else None,
+        load_adaptation(folder / ADAPTATION) if (folder / ADAPTATION).is_dir() else None,
+        _component_key(folder),
+    )
+
+
+def _component_key(folder: Path) -> str:
+    if not (folder / MANIFEST).is_file():
+        return ""
+    files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
+    return json.dumps([(name, file["sha256"]) for name, file in files.items() if name.startswith("components/")])
+
+
+def _mixing(settings: dict[str, Any]) -> Mixing:
+    labels = settings["labels"]
+    weights = {label: room_config(WeightsConfig, part) for label, part in labels["weights"].items()}
+    return Mixing(
+        room_config(MixingConfig, settings["config"]),
+        tuple(tuple(row) for row in settings["component_weights"]),
+        Labels(labels["mixtures"], labels["lm_mixtures"], weights),
     )
 
 

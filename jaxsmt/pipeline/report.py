@@ -1,6 +1,7 @@
 """Results as tables on stdout."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -35,17 +36,28 @@ def show_lms(mixture: LmMixture) -> None:
     Console().print(table)
 
 
+def show_mixture(fit: Mapping[str, Any]) -> None:
+    """Fitted component weights of every label and feature, as shares of their sum, with the bits per pair they save."""
+    table = _table("Component weights", ["text", "feature"], [*fit["components"], "bits, equal", "bits"])
+    for label, rows in fit["weights"].items():
+        for feature, row, *bits in zip(
+            fit["features"], rows, fit["equal_bits"][label], fit["bits"][label], strict=True
+        ):
+            table.add_row(label, feature, *(f"{x / sum(row):.3f}" for x in row), *(f"{x:.3f}" for x in bits))
+    Console().print(table)
+
+
 def show_scores(scores: ScoreTable) -> None:
-    """BLEU and chrF of every set, unweighted beside the weights of its own domain."""
+    """BLEU, TER and unknown words of every set, unweighted beside the weights of its own domain."""
     if not scores.scores:
         return
     labels = list(dict.fromkeys(label for _, _, label in scores.scores))
-    columns = [f"{metric} {label}" for metric in ("BLEU", "chrF") for label in labels]
-    table = _table("Translation", ["set", "domain"], columns)
+    columns = [f"{metric} {label}" for metric in ("BLEU", "TER") for label in labels]
+    table = _table("Translation", ["set", "domain"], [*columns, "unknown words"])
     for part, domain in dict.fromkeys((part, domain) for part, domain, _ in scores.scores):
         row = [scores.scores.get((part, domain, label)) for label in labels]
-        cells = [f"{value.bleu:.2f}" if value else "" for value in row] + [f"{v.chrf:.2f}" if v else "" for v in row]
-        table.add_row(part, domain, *cells)
+        cells = [f"{value.bleu:.2f}" if value else "" for value in row] + [f"{v.ter:.2f}" if v else "" for v in row]
+        table.add_row(part, domain, *cells, str(scores.unknown[part, domain, labels[0]]))
     Console().print(table)
 
 

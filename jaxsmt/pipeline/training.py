@@ -9,23 +9,28 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.pipeline.adaptation import adapted_model, check_adaptation
+from jaxsmt.pipeline.adaptation_config import adapter_config
+from jaxsmt.pipeline.assembly import Parts, mixed_model, tuned_model
 from jaxsmt.pipeline.components import component_stage
 from jaxsmt.pipeline.config import LanguageModelConfig, LinksConfig, TmConfig, WeightsConfig, bitext_source, room_config
 from jaxsmt.pipeline.evaluation import evaluate_model
-from jaxsmt.pipeline.links import TextLinks, dev_links, export_links, links_stage
+from jaxsmt.pipeline.links import TextLinks, export_links, links_stage
 from jaxsmt.pipeline.list_tuning import tuner_config
 from jaxsmt.pipeline.lms import LmMixture, export_lms, lm_stages
-from jaxsmt.pipeline.model import load_model, write_model
+from jaxsmt.pipeline.mixing import develop
+from jaxsmt.pipeline.mixing_config import MixingConfig
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
 from jaxsmt.pipeline.store import Store
 from jaxsmt.pipeline.tables import export_components, imported_components
 from jaxsmt.pipeline.texts import ComponentText, merge_sides, text_stage
-from jaxsmt.pipeline.tuning import NO_TUNER, tuning_stage
+from jaxsmt.pipeline.tuning import NO_TUNER, ListsConfig
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.text.vocabulary import Vocabulary
+from jaxsmt.tune.loop import LoopConfig
 
 Sources = dict[str, dict[str, BitextSource]]  # part of the corpus → domain → bitext
 
@@ -36,11 +41,14 @@ def train(config: DictConfig) -> float:
     sources = corpus_sources(config, work_dir)
     text, tm = room_config(TextConfig, config.text), room_config(TmConfig, config.tm)
     search, weights = room_config(SearchConfig, config.search), room_config(WeightsConfig, config.weights)
-    extract = room_config(ExtractConfig, config.extract)
+    extract, mixture = room_config(ExtractConfig, config.extract), room_config(MixingConfig, config.mixture)
+    tuner = tuner_config(config.tune) if config.tune.name != NO_TUNER else None
+    adapter = adapter_config(config.adapt)
     check_names(sources, tm)
+    check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
     store = Store(work_dir / "artefacts")
     texts = [text_stage(store, name, spec, text) for name, spec in sources["components"].items()]
-    links = align_texts(store, texts, sources["dev"], config, output_dir)
+    links = align_texts(store, texts, config)
     components = {part.name: component_stage(store, part, links[part.name], extract, tm) for part in texts}
     components |= imported_components(store, tm)
     if tm.export:
@@ -49,29 +57,28 @@ def train(config: DictConfig) -> float:
     lms = mix_language_models(store, texts, sources["dev"], sides[1], config, output_dir)
     show_components(texts, components)
     show_lms(lms)
-    model_dir = output_dir / "model"
-    write_model(model_dir, sides, components, lms, tm.domain_boost, search, weights)
-    if config.tune.name != NO_TUNER:
-        inputs = {f"component {name}": part.fingerprint for name, part in components.items()}
-        inputs["lm"] = lms.artefact.fingerprint
-        tuner = tuner_config(config.tune)
-        weights = tuning_stage(store, load_model(model_dir), inputs, sources["dev"], tuner, config.nbest_size)
-        write_model(model_dir, sides, components, lms, tm.domain_boost, search, weights)
-    log.info("model: %s", model_dir)
-    scores = evaluate_model(load_model(model_dir), {p: sources[p] for p in ("dev", "test")}, output_dir)
+    development = develop(store, sources["dev"], texts, links)
+    if room_config(LinksConfig, config.links).export:
+        export_links(
+            output_dir / "links", links | {f"dev.{part.name}": part.links for part in development if part.links}
+        )
+    parts = Parts(sides, components, lms, search, output_dir / "model")
+    model = mixed_model(store, parts, texts, development, extract, mixture, weights)
+    lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop))
+    if tuner is not None:
+        model = tuned_model(store, parts, model, sources["dev"], tuner, lists)
+    if adapter is not None:
+        sets = sources["dev"], sources["adapt"]
+        model = adapted_model(store, parts, model, *sets, adapter, tuner, lists)
+    log.info("model: %s", parts.folder)
+    scores = evaluate_model(model, {p: sources[p] for p in config.translate}, output_dir)
     show_scores(scores)
     return scores.mean("dev")
 
 
-def align_texts(
-    store: Store, texts: list[ComponentText], dev: dict[str, BitextSource], config: DictConfig, output_dir: Path
-) -> dict[str, TextLinks]:
-    """Links of the components; with links.export they and those of the development sets are written as files."""
-    links_config = room_config(LinksConfig, config.links)
-    links = links_stage(store, texts, room_config(AlignConfig, config.align), links_config)
-    if links_config.export:
-        export_links(output_dir / "links", links | dev_links(store, dev, texts, links))
-    return links
+def align_texts(store: Store, texts: list[ComponentText], config: DictConfig) -> dict[str, TextLinks]:
+    """Links of the components."""
+    return links_stage(store, texts, room_config(AlignConfig, config.align), room_config(LinksConfig, config.links))
 
 
 def mix_language_models(
@@ -95,10 +102,10 @@ def model_sides(config: DictConfig, text: TextConfig, texts: list[ComponentText]
 
 
 def corpus_sources(config: DictConfig, work_dir: Path) -> Sources:
-    """The bitexts of the corpus by part (components, dev, test) and name; the demo is written to files first."""
+    """The bitexts of the corpus by part (components, dev, adapt, test) and name; the demo is written to files first."""
     if config.corpus.demo:
         return _demo_sources(work_dir / "demo", config.corpus.source_language, config.corpus.target_language)
-    parts = ("components", "dev", "test")
+    parts = ("components", "dev", "adapt", "test")
     return {part: {str(name): bitext_source(config, part, name) for name in config.corpus[part]} for part in parts}
 
 
@@ -110,7 +117,7 @@ def check_names(sources: Sources, tm: TmConfig) -> None:
             "corpus.components is empty: name at least one training bitext, for instance "
             "+corpus.components.law.source=law.fr +corpus.components.law.target=law.en"
         )
-    for name in [*made, *sources["dev"], *sources["test"]]:
+    for name in [*made, *(name for part in ("dev", "adapt", "test") for name in sources[part])]:
         if not name.replace("-", "").replace("_", "").isalnum():
             raise UserError(f"'{name}' cannot name a corpus: use letters, digits, '-' and '_'")
         if made.count(name) > 1:
@@ -125,4 +132,5 @@ def _demo_sources(folder: Path, source_language: str, target_language: str) -> S
         return BitextSource(str(source), str(target), source_language=source_language, target_language=target_language)
 
     splits = {"components": "train", "dev": "dev", "test": "test"}
-    return {part: {domain: spec(domain, split) for domain in files} for part, split in splits.items()}
+    found = {part: {domain: spec(domain, split) for domain in files} for part, split in splits.items()}
+    return {**found, "adapt": {}}

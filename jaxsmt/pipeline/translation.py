@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from jaxsmt.pipeline.glossary import Glossary, find_terms
-from jaxsmt.pipeline.model import Model
+from jaxsmt.pipeline.model import Model, Profile
+from jaxsmt.pipeline.rule_model import make_rules
 from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
 from jaxsmt.search.moses_nbest import nbest_lines
 from jaxsmt.search.rescoring import rescore
-from jaxsmt.search.rules import mixed_rules
 from jaxsmt.search.translation import Translation, translate, translate_nbest
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN, Vocabulary
@@ -32,29 +32,29 @@ class TranslatedLine:
 
 @dataclass(frozen=True)
 class LineTranslator:
-    """Translates raw lines with one model and one setting of all weights.
+    """Translates raw lines with one model, each line by a profile.
 
     words: the target words by id; behind the model's come those that only the glossary has.
-    mixture: [4, D] component weights λ; lm_mixture: [D] weights of the language models.
+    profile: of lines that come without one.
     """
 
     model: Model
     decoder: Decoder
     words: Vocabulary
-    weights: SearchWeights
-    mixture: np.ndarray
-    lm_mixture: np.ndarray | None
+    profile: Profile
     glossary: Glossary
 
-    def translate(self, lines: Sequence[str]) -> list[TranslatedLine]:
+    def translate(self, lines: Sequence[str], profiles: Sequence[Profile] | None = None) -> list[TranslatedLine]:
         """One translated line for each line; an empty line stays empty."""
-        request, tokens = self.request(lines)
+        request, tokens = self.request(lines, profiles)
         found = translate(self.decoder, request, self._break_ids)
-        return [self._line(*item) for item in zip(lines, tokens, found, strict=True)]
+        return [self.line(*item) for item in zip(lines, tokens, found, strict=True)]
 
-    def nbest(self, lines: Sequence[str], size: int, first_number: int = 0) -> Iterator[str]:
+    def nbest(
+        self, lines: Sequence[str], size: int, first_number: int = 0, profiles: Sequence[Profile] | None = None
+    ) -> Iterator[str]:
         """Lines of an n-best list in Moses' format, sentences numbered from `first_number`."""
-        request, tokens = self.request(lines)
+        request, tokens = self.request(lines, profiles)
         lists = translate_nbest(self.decoder, request, size, break_ids=self._break_ids)
         # a sentence that was cut has no single derivation, an empty one has nothing to list
         listed = {row: found for row, found in enumerate(lists) if tokens[row] and len(found[0].parts) == 1}
@@ -73,19 +73,24 @@ class LineTranslator:
     def _break_ids(self) -> list[int]:
         return [i for i in self.model.source.vocabulary.encode(_BREAKS) if i != UNKNOWN]
 
-    def request(self, lines: Sequence[str]) -> tuple[Request, list[list[str]]]:
+    def request(
+        self, lines: Sequence[str], profiles: Sequence[Profile] | None = None
+    ) -> tuple[Request, list[list[str]]]:
         """What the decoder is asked for raw lines, and their tokens."""
         tokens = [self.model.source.preprocess(line) for line in lines]
         forced = find_terms(self.glossary, tokens, self.words.id_of)
         sentences = self.model.source.encode_lines(lines)
-        copies = self._copy_ids(tokens)
-        return Request(sentences, copies, self.weights, self.mixture, self.lm_mixture, forced), tokens
+        weights, mixture, lm_mixture = stacked(profiles or [self.profile] * len(lines))
+        if self.model.automaton.num_models == 1:
+            lm_mixture = None
+        return Request(sentences, self._copy_ids(tokens), weights, mixture, lm_mixture, forced), tokens
 
     def _copy_ids(self, tokens: list[list[str]]) -> np.ndarray:
         ids = self.model.lm_vocabulary.id_of
         return np.array([ids.get(token, UNKNOWN) for line in tokens for token in line], np.int32)
 
-    def _line(self, line: str, tokens: list[str], found: Translation) -> TranslatedLine:
+    def line(self, line: str, tokens: Sequence[str], found: Translation) -> TranslatedLine:
+        """What a translation of the line's tokens is as text."""
         output = self.output(tokens, found.tokens)
         unknown = [tokens[place] for place in found.unknown_positions]
         text = self.model.target.postprocess(output, line) if output else ""
@@ -109,17 +114,28 @@ def blocks_of(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def make_line_translator(
-    model: Model, mixture: np.ndarray, lm_mixture: np.ndarray, config: SearchConfig, weights: SearchWeights,
-    glossary: Glossary | None = None,
-) -> LineTranslator:  # fmt: skip
-    """Makes a model ready for component weights λ [4, D] and language-model weights [D]."""
+    model: Model, profile: Profile | None = None, config: SearchConfig | None = None, glossary: Glossary | None = None
+) -> LineTranslator:
+    """Makes a model ready: for a profile, or without one for text that has no label."""
     glossary = glossary or {}
     known = model.union.target_vocabulary
     extra = dict.fromkeys(word for target in glossary.values() for word in target if word not in known.id_of)
     words = Vocabulary((*known.words, *extra))
-    decoder = make_decoder(mixed_rules(model.union), model.automaton, config, _lm_ids(words, model.lm_vocabulary.id_of))
-    single = model.automaton.num_models == 1
-    return LineTranslator(model, decoder, words, weights, mixture, None if single else lm_mixture, glossary)
+    rules = make_rules(model.union, model.components, model.mixing.config, model.mixing.component_weights)
+    decoder = make_decoder(rules, model.automaton, config or model.search, _lm_ids(words, model.lm_vocabulary.id_of))
+    return LineTranslator(model, decoder, words, profile or model.profile(), glossary)
+
+
+def stacked(profiles: Sequence[Profile]) -> tuple[SearchWeights, np.ndarray | None, np.ndarray | None]:
+    """Log-linear weights, component weights [B, ...] and language-model weights [B, D] of B sentences."""
+    if not profiles:
+        return SearchWeights(), None, None
+    columns: dict[str, list] = {name: [] for name in vars(profiles[0].weights)}
+    for profile in profiles:
+        for name, value in vars(profile.weights).items():
+            columns[name].append(value)
+    weights = SearchWeights(**{name: np.array(values, np.float32) for name, values in columns.items()})
+    return weights, np.stack([p.mixture for p in profiles]), np.stack([p.lm_mixture for p in profiles])
 
 
 def _lm_ids(words: Vocabulary, id_of: Mapping[str, int]) -> np.ndarray:

@@ -4,71 +4,90 @@ import dataclasses
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sacrebleu.metrics import BLEU
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.pipeline.config import WeightsConfig
-from jaxsmt.pipeline.model import Model
+from jaxsmt.pipeline.model import Model, Profile
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.pipeline.texts import fingerprint_input
 from jaxsmt.pipeline.translation import LineTranslator, make_line_translator
-from jaxsmt.search.nbest import nbest
-from jaxsmt.search.rescoring import rescore
+from jaxsmt.search.moses_nbest import output_texts
+from jaxsmt.search.nbest import NBestArrays, nbest_arrays
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.reading import BitextSource, read_bitext
+from jaxsmt.tune.config import TrustRegionConfig
 from jaxsmt.tune.loop import LoopConfig, TuningResult, table, tune
 from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
+from jaxsmt.tune.trust_region import maximise
 from jaxsmt.tune.tuner import make_tuner
 
 NO_TUNER = "none"
 WEIGHTS, TABLE = "weights.json", "table.txt"
-_SCALARS = ("lm", "word_penalty", "phrase_penalty", "glue")  # the unknown-word weight stays: it separates nothing
+TUNED_SCALARS = ("lm", "word_penalty", "phrase_penalty", "glue")  # the unknown-word weight stays: it separates nothing
+MIXTURE_SEARCH = TrustRegionConfig(initial_radius=0.2, final_radius=0.02, max_evaluations=40, low=0.0, high=1.0)
 MAX_TUNING_WORDS = 128  # longer sentences would be decoded in parts, which have no common derivation
 
 
 @dataclass(frozen=True)
-class TuningText:
-    """Development sentences of all sets, with the mixture of their domain each.
+class ListsConfig:
+    """size: length of the n-best lists; loop: how often they are made."""
 
-    mixture: [B, 4, D]; lm_mixture: [B, D].
-    """
+    size: int = 100
+    loop: LoopConfig = field(default_factory=LoopConfig)
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise UserError(f"nbest_size is {self.size}: give at least 1")
+
+
+@dataclass(frozen=True)
+class TuningText:
+    """Development sentences of all sets, each with the profile of its label."""
 
     lines: list[str]
     references: list[tuple[str]]  # in the model's tokens, as n-best lists are
-    mixture: np.ndarray
-    lm_mixture: np.ndarray
+    labels: list[str | None]
+    profiles: list[Profile]
+
+    def take(self, label: str | None) -> "TuningText":
+        """The sentences with a label."""
+        rows = [row for row, own in enumerate(self.labels) if own == label]
+        columns = ([column[row] for row in rows] for column in vars(self).values())
+        return TuningText(*columns)
 
 
 def tuning_stage(
-    store: Store, model: Model, inputs: Mapping[str, str], dev: Mapping[str, BitextSource], tuner: Any, size: int
-) -> WeightsConfig:
+    store: Store, model: Model, inputs: Mapping[str, str], dev: Mapping[str, BitextSource], tuner: Any,
+    lists: ListsConfig, label: str | None = None, as_label: str | None = None,
+) -> WeightsConfig:  # fmt: skip
     """Tuned weights; an interrupted run goes on after its last whole iteration.
 
     inputs: fingerprints of all that the model was made from. tuner: a configuration of `jaxsmt.tune`.
-    size: length of the n-best lists.
+    label: only sentences with it take part; as_label: all are treated as if they had it.
     """
     if not dev:
         raise UserError("tuning needs a development set: name one, +corpus.dev.NAME.source=… and .target=…")
 
     settings = {
         "tuner": [type(tuner).__name__, dataclasses.asdict(tuner)],
-        "size": size,
-        "search": dataclasses.asdict(model.search),
-        "start": dataclasses.asdict(model.weights),
+        "lists": dataclasses.asdict(lists),
+        **model_settings(model),
+        "label": [label, as_label],
     }
-    files = {
-        f"dev {name} {n}": fingerprint_input(path) for name, spec in dev.items() for n, path in enumerate(spec.files)
-    }
-    inputs = {**inputs, **files}
+    inputs = {**inputs, **bitext_inputs(dev)}
     progress = store.folder.parent / "tuning" / store.folder_of("tune", settings, inputs).name
 
     def build(folder: Path) -> Counts:
-        result = tune_model(model, tuning_text(model, dev), tuner, size, progress)
+        text = tuning_text(model, dev, as_label)
+        text = text if label is None else text.take(label)
+        result = tune_model(model, text, tuner, lists, progress)
         weights = weights_of(result.weights, model.weights)
         write_text(folder / WEIGHTS, json.dumps(dataclasses.asdict(weights), indent=1) + "\n")
         write_text(folder / TABLE, table(result))
@@ -79,62 +98,121 @@ def tuning_stage(
     return load_weights(artefact)
 
 
+def model_settings(model: Model) -> dict[str, Any]:
+    """What the translations of a model depend on, besides what it was made from; JSON."""
+    return {name: dataclasses.asdict(getattr(model, name)) for name in ("search", "weights", "mixing")}
+
+
+def bitext_inputs(dev: Mapping[str, BitextSource]) -> dict[str, str]:
+    """Fingerprints of texts: their files, and how they are read (`first` and the like)."""
+    inputs: dict[str, str] = {}
+    for name, spec in dev.items():
+        inputs |= {f"dev {name} {n}": fingerprint_input(path) for n, path in enumerate(spec.files)}
+        reading = {k: v for k, v in dataclasses.asdict(spec).items() if k not in ("source", "target", "path")}
+        inputs[f"dev {name} reading"] = json.dumps(reading, sort_keys=True, ensure_ascii=False)
+    return inputs
+
+
 def load_weights(artefact: Artefact) -> WeightsConfig:
     """What `tuning_stage` found."""
     values = json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8"))
     return WeightsConfig(**{**values, "rule": tuple(values["rule"])})
 
 
-def tune_model(model: Model, text: TuningText, tuner: Any, size: int, folder: Path | None = None) -> TuningResult:
+def tune_model(
+    model: Model, text: TuningText, tuner: Any, lists: ListsConfig, folder: Path | None = None
+) -> TuningResult:
     """Decodes, merges and optimises until the weights stay; the decoder stays loaded and compiled."""
-    first = model.mixture(), model.lm_mixture()
-    translator = make_line_translator(model, *first, model.search, model.weights.of_search)
+    translator = make_line_translator(model)
 
     def decode_fn(vector: np.ndarray) -> NBestLists:
-        return decode_lists(translator, text, weights_of(vector, model.weights).of_search, size)
+        return decode_lists(translator, text, weights_of(vector, model.weights).of_search, lists.size)
 
-    return tune(decode_fn, text.references, vector_of(model.weights), make_tuner(tuner), LoopConfig(), folder)
+    return tune(decode_fn, text.references, vector_of(model.weights), make_tuner(tuner), lists.loop, folder)
 
 
-def tuning_text(model: Model, dev: Mapping[str, BitextSource]) -> TuningText:
-    """The development sets one after the other, without pairs that have an empty or a very long side."""
+def tuning_text(model: Model, dev: Mapping[str, BitextSource], as_label: str | None = None) -> TuningText:
+    """The development sets one after the other, without pairs that have an empty or a very long side.
+
+    as_label: the label that all sentences get, instead of their own.
+    """
     lines: list[str] = []
     references: list[tuple[str]] = []
-    domains: list[str | None] = []
+    labels: list[str | None] = []
     for name, spec in dev.items():
-        for source, target in read_bitext(spec):
-            tokens = model.target.preprocess(target)
-            if tokens and 0 < len(model.source.preprocess(source)) <= MAX_TUNING_WORDS:
-                lines.append(source)
-                references.append((" ".join(tokens),))
-                domains.append(name if name in model.names else None)
-    mixtures = {domain: (model.mixture(domain), model.lm_mixture(domain)) for domain in set(domains)}
-    return TuningText(
-        lines,
-        references,
-        np.stack([mixtures[domain][0] for domain in domains]),
-        np.stack([mixtures[domain][1] for domain in domains]),
-    )
+        kept = [pair for pair in read_bitext(spec) if _is_usable(model, *pair)]
+        lines += [source for source, _ in kept]
+        references += [(" ".join(model.target.preprocess(target)),) for _, target in kept]
+        own = model.labels_of([source for source, _ in kept], name)
+        labels += own if as_label is None else [as_label] * len(own)
+    profiles = {label: model.profile(label) for label in set(labels)}
+    return TuningText(lines, references, labels, [profiles[label] for label in labels])
+
+
+def _is_usable(model: Model, source: str, target: str) -> bool:
+    return bool(model.target.preprocess(target)) and 0 < len(model.source.preprocess(source)) <= MAX_TUNING_WORDS
+
+
+def best_mixture(store: Store, model: Model, inputs: Mapping[str, str], dev: Mapping[str, BitextSource]) -> list[float]:
+    """Weights λ [D] of an ensemble's models that give the development sets the highest BLEU, by a trust region."""
+
+    def build(folder: Path) -> Counts:
+        text = tuning_text(model, dev)
+        translator = make_line_translator(model)
+        found, info = maximise(
+            lambda point: _bleu(translator, text, _simplex(point)), np.full(len(model.names) - 1, 0.5), MIXTURE_SEARCH
+        )
+        write_text(folder / WEIGHTS, json.dumps(_simplex(found).tolist()) + "\n")
+        return {"evaluations": len(info.scores)}
+
+    settings = {
+        **model_settings(model),
+        "trust_region": dataclasses.asdict(MIXTURE_SEARCH),
+    }
+    artefact = store.run("ensemble", settings, {**inputs, **bitext_inputs(dev)}, build)
+    return json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8"))
+
+
+def _simplex(point: np.ndarray) -> np.ndarray:
+    """[D] weights with sum 1 from D - 1 numbers between 0 and 1: each the share of what those before it leave."""
+    left, weights = 1.0, []
+    for number, share in enumerate(np.clip(point, 1e-6, 1 - 1e-6)):
+        part = share ** (1.0 / (len(point) - number))  # 0.5 … 0.5 is near equal weights
+        weights.append(left * (1 - part))
+        left *= part
+    return np.array([*weights, left])
+
+
+def _bleu(translator: LineTranslator, text: TuningText, mixture: np.ndarray) -> float:
+    profiles = [dataclasses.replace(profile, mixture=mixture) for profile in text.profiles]
+    output = [" ".join(line.words) for line in translator.translate(text.lines, profiles)]
+    return BLEU(tokenize="none").corpus_score(output, [[reference for (reference,) in text.references]]).score
 
 
 def decode_lists(translator: LineTranslator, text: TuningText, weights: SearchWeights, size: int) -> NBestLists:
     """n-best lists of the development sentences under log-linear weights, with exact features."""
-    lm_mixture = None if translator.lm_mixture is None else text.lm_mixture
-    request, tokens = translator.request(text.lines)
-    request = dataclasses.replace(request, weights=weights, mixture=text.mixture, lm_mixture=lm_mixture)
-    lists = nbest(translator.decoder, request, size)
-    flat = [(row, derivation) for row, found in enumerate(lists) for derivation in found]
-    rows = [row for row, _ in flat]
-    found = rescore(translator.decoder, request, [derivation for _, derivation in flat], rows)
-    features = np.column_stack([found.rule, *(getattr(found, name) for name in _SCALARS)])
-    outputs = [" ".join(translator.output(tokens[row], derivation.tokens)) for row, derivation in flat]
-    names = [*(f"rule{n}" for n in range(found.rule.shape[1])), *_SCALARS]
-    return nbest_from_rows(outputs, features, np.array(rows), len(lists), names, found.score)
+    request, tokens = translator.request(text.lines, text.profiles)
+    request = dataclasses.replace(request, weights=weights)
+    return as_nbest_lists(translator, nbest_arrays(translator.decoder, request, size), tokens)
+
+
+def as_nbest_lists(translator: LineTranslator, lists: NBestArrays, tokens: Sequence[Sequence[str]]) -> NBestLists:
+    """Lists of the decoder as tuners want them; tokens: of the request's sentences. Their order stays."""
+    found = lists.features
+    features = np.column_stack([found.rule, *(getattr(found, name) for name in TUNED_SCALARS)])
+    names = feature_names(found.rule.shape[1])
+    outputs = output_texts(lists, tokens, translator.words)
+    return nbest_from_rows(outputs, features, lists.sentence, len(tokens), names, found.score)
+
+
+def feature_names(num_rules: int) -> tuple[str, ...]:
+    """Of the weights that are tuned."""
+    return (*(f"rule{n}" for n in range(num_rules)), *TUNED_SCALARS)
 
 
 def vector_of(weights: WeightsConfig) -> np.ndarray:
     """[F] the weights that are tuned, in the order of the features."""
-    return np.array([*weights.rule, *(getattr(weights, name) for name in _SCALARS)])
+    return np.array([*weights.rule, *(getattr(weights, name) for name in TUNED_SCALARS)])
 
 
 def weights_of(vector: np.ndarray, start: WeightsConfig) -> WeightsConfig:
@@ -143,5 +221,5 @@ def weights_of(vector: np.ndarray, start: WeightsConfig) -> WeightsConfig:
     values: Sequence[float] = [round(float(value), 9) for value in scaled]
     num_rules = len(start.rule)
     return dataclasses.replace(
-        start, rule=tuple(values[:num_rules]), **dict(zip(_SCALARS, values[num_rules:], strict=True))
+        start, rule=tuple(values[:num_rules]), **dict(zip(TUNED_SCALARS, values[num_rules:], strict=True))
     )

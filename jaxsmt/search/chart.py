@@ -103,10 +103,14 @@ class Chart(NamedTuple):
     group: Array  # [C, K] int32
     choice: Array  # [C, K] int32: rule, i and j, see `unpack_choice`
     edges: "Edges | None"
+    num_scored: Array  # [] int32: candidates that the language model scored
 
 
 class Edges(NamedTuple):
-    """All candidates that the language model scored, for n-best lists; [C, M] each."""
+    """The 2K best candidates of each cell that the language model scored, best first, for n-best lists; [C, 2K] each.
+
+    If there are fewer candidates than that the arrays are narrower.
+    """
 
     score: Array
     group: Array
@@ -167,10 +171,10 @@ def _init(forest: Forest, beam: Beam, keep_edges: bool) -> _State:
     none = jnp.zeros((num_cells, beam.kept), jnp.int32)
     edges = None
     if keep_edges:
-        shape = (num_cells, NUM_ROUNDS * beam.lanes)
+        shape = (num_cells, min(2 * beam.kept, NUM_ROUNDS * beam.lanes))
         zeros = jnp.zeros(shape, jnp.int32)
         edges = Edges(jnp.full(shape, IMPOSSIBLE, jnp.float32), zeros, zeros, zeros - 1)
-    return _State(rows, Chart(kept, none, none, edges))
+    return _State(rows, Chart(kept, none, none, edges, jnp.int32(0)))
 
 
 def _fill_chunk(lm: SearchLm, forest: Forest, beam: Beam, table_limit: int, chunk: Array, state: _State) -> _State:
@@ -342,10 +346,8 @@ def _keep_best(beam: Beam, first_cell: Array, found: _Found, state: _State) -> _
     if edges is not None:
         slot = jnp.take_along_axis(slot, twin, 1)
         slot = jnp.where((slot < beam.kept) & (ranked_score > IMPOSSIBLE / 2), slot, -1)
-        slots = jnp.full(score.shape, -1).at[jnp.arange(num_cells)[:, None], index].set(slot)
-        edges = Edges(
-            *(_written(*pair, first_cell) for pair in zip(edges, (score, candidates.group, choice, slots), strict=True))
-        )
+        ranked = [jnp.take_along_axis(array, index, 1) for array in (candidates.group, choice)]
+        edges = Edges(*(_written(*pair, first_cell) for pair in zip(edges, (ranked_score, *ranked, slot), strict=True)))
     return _State(
         _written(state.rows, kept_rows, first_row + first_cell * beam.kept),
         Chart(
@@ -353,6 +355,7 @@ def _keep_best(beam: Beam, first_cell: Array, found: _Found, state: _State) -> _
             _written(chart.group, take(candidates.group), first_cell),
             _written(chart.choice, take(choice), first_cell),
             edges,
+            chart.num_scored + (score > IMPOSSIBLE / 2).sum(dtype=jnp.int32),
         ),
     )
 

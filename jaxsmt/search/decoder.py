@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart import CELLS_PER_CHUNK, IMPOSSIBLE, Beam, Chart, fill_chart
 from jaxsmt.search.derivation import GLUE, UNKNOWN_WORD, Derivation, Reader
 from jaxsmt.search.forest import Layout, Plan, Sizes, plan_batch
 from jaxsmt.search.grammar import Programs, compile_by_mixture, compile_targets
-from jaxsmt.search.lists import Specials, assemble_lists, pairs_of_sides, rank_rules
+from jaxsmt.search.lists import Specials, assemble_lists, rank_rules
+from jaxsmt.search.matched import find_lists, usable_matches
 from jaxsmt.search.matching import Matches, match_patterns
 from jaxsmt.search.planning import (
     Profiles,
@@ -25,6 +27,7 @@ from jaxsmt.search.planning import (
 )  # fmt: skip
 from jaxsmt.search.rows import SearchLm, prepare_lm, start_row
 from jaxsmt.search.rules import RuleModel
+from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.vocabulary import UNKNOWN
 
@@ -97,6 +100,7 @@ class Decoder:
     config: SearchConfig
     lm_ids: np.ndarray  # [V] int32: the language model's ids of target words
     programs: Programs | None  # of all targets, where there is one language model
+    statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
 
     def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
         """The best derivation of every sentence; `sizes` fixes the static sizes instead of choosing them."""
@@ -119,7 +123,9 @@ class Decoder:
         matches = match_patterns(self.rules.grammar.trie, request.sentences, self.config.max_span)
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
         for rows in _batches(matches, request.sentences.lengths, sizes or USUAL, self.config):
-            yield self._decode(request, matches, rows, sizes, keep_edges)
+            batch = self._decode(request, matches, rows, sizes, keep_edges)
+            self.statistics.add(batch.plan, batch.chart)
+            yield batch
 
     def _check_lm(self, request: Request) -> None:
         num = self.lm.automaton.num_models
@@ -150,22 +156,20 @@ class Decoder:
     def _plan(
         self, layout: Layout, matches: Matches, profiles: Profiles, copy_ids: Ragged, forced: Any, sizes: Sizes | None
     ) -> tuple[Plan, SpecialEntries]:
-        grammar, num_sides = self.rules.grammar, max(len(self.rules.grammar.source_sides), 1)
-        keys = profiles.of_sentence[matches.sentence].astype(np.int64) * num_sides + matches.side
-        lists, rule_list = np.unique(keys, return_inverse=True)
-        user, side = np.divmod(lists, num_sides)
-        pairs, list_of_pair = pairs_of_sides(grammar, side)
-        features = self.rules.features(pairs, user[list_of_pair], profiles.mixture)
-        programs, target = self._programs_of(pairs, user[list_of_pair], profiles)
+        lists = find_lists(self.rules, matches, profiles.of_sentence, profiles.mixture)
+        programs, target = self._programs_of(lists.pairs, lists.profile_of_pair, profiles)
         limit = self.config.table_limit
-        ranked = rank_rules(programs, features, pairs, target, list_of_pair, user, profiles.weights, limit)
+        ranked = rank_rules(self.rules, lists, programs, target, profiles.weights, profiles.mixture, limit)
+        matches, rule_list = usable_matches(matches, lists, ranked.list)
         forced_lm = {key: self.lm_ids[list(ids)].tolist() if len(ids) else [] for key, ids in forced.items()}
         groups, entries = all_groups(
-            layout, matches, rule_list.reshape(-1), len(lists), profiles, copy_ids, forced, forced_lm,
+            layout, matches, rule_list, len(lists.profile), profiles, copy_ids, forced, forced_lm,
             self.config.swap_span, self.config.drop_unknown,
         )  # fmt: skip
-        complete = assemble_lists(programs, ranked, len(lists), self._specials(entries, profiles), profiles.weights)
-        sizes = sizes or _fitting(len(layout.lengths), len(np.unique(groups.cell)), len(groups.cell), complete)
+        complete = assemble_lists(
+            programs, ranked, len(lists.profile), self._specials(entries, profiles), profiles.weights
+        )
+        sizes = sizes or _fitting(len(layout.lengths), len(sorted_distinct(groups.cell)), len(groups.cell), complete)
         of_sentence = profiles.of_sentence
         plan = plan_batch(
             layout, groups, complete, profiles.weights.lm[of_sentence], profiles.weights.norm[of_sentence],
@@ -236,7 +240,7 @@ def complete_request(request: Request, rules: RuleModel) -> Request:
 def _batches(matches: Matches, lengths: np.ndarray, sizes: Sizes, config: SearchConfig) -> list[np.ndarray]:
     """Consecutive sentences, as many as fit into `sizes`."""
     span_key = (matches.sentence.astype(np.int64) << 32) | (matches.start << 16) | matches.end
-    spans = np.bincount(np.unique(span_key) >> 32, minlength=len(lengths)) + lengths
+    spans = np.bincount(sorted_distinct(span_key) >> 32, minlength=len(lengths)) + lengths
     blocks = lengths * config.swap_span
     cells = spans + blocks + lengths + 3
     groups = (

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.search.chart import CELLS_PER_CHUNK, GROUP_CLASSES, NO_CELL, Forest
 from jaxsmt.search.lists import RuleLists
 from jaxsmt.search.matching import Matches
@@ -163,7 +164,7 @@ def plan_batch(
 
     lm_weight, weight_norm: [B]; lm_mixture: [B, D] or None.
     """
-    cells = np.unique(groups.cell)  # some may be left without groups, and stay empty
+    cells = sorted_distinct(groups.cell)  # some may be left without groups, and stay empty
     groups = _usable(layout, groups)
     num_sentences = len(layout.lengths)
     sentence, start, end, level = layout.describe(cells)

@@ -1,11 +1,14 @@
 """The rules as the search sees them: source sides to match, targets as runs of words and gaps."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import jax
 import numpy as np
 
+from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import offsets_of
+from jaxsmt.common.sizes import rounded_size
 from jaxsmt.search.chart import FIRST_GAP, SECOND_GAP
 from jaxsmt.search.joining import MAX_PARTS
 from jaxsmt.search.matching import TrieLevel, build_trie
@@ -15,6 +18,9 @@ from jaxsmt.tm.features import LOG_FLOOR
 from jaxsmt.tm.scored import ScoredTable
 from jaxsmt.tm.union import UnionView
 from jaxsmt.tm.weights import FEATURE_NAMES
+
+_CHUNK_SIZES = (64, 1024, 16384)  # runs that are scored at once
+_RUN_WIDTH = 8  # words of a run, at least: one shape for nearly all
 
 
 @dataclass(frozen=True)
@@ -93,18 +99,25 @@ def compile_targets(lm: SearchLm, sides: np.ndarray, lm_mixture: np.ndarray | No
     rows = np.zeros((len(runs), columns_of(lm.order).width), np.int32)
     rows[0] = empty_row(lm)
     log_p = np.zeros((2, len(runs)), np.float32)  # estimated, plain
-    lengths = (runs != PAD).sum(1)
-    for length in np.unique(lengths[lengths > 0]):
-        index = np.flatnonzero(lengths == length)
-        size = max(1 << int(len(index) - 1).bit_length(), 64)  # few shapes: few compilations
-        words = np.zeros((size, length), np.int32)
-        words[: len(index)] = runs[index, :length]
+    for index, size in _chunks((runs != PAD).sum(1)):
+        words = np.zeros((size, rounded_size(runs.shape[1], _RUN_WIDTH)), np.int32)
+        words[: len(index), : runs.shape[1]] = runs[index]
         mixture = None if lm_mixture is None else np.broadcast_to(lm_mixture, (size, len(lm_mixture)))
-        found_rows, *found = jax.device_get(score_runs(lm, words, mixture))
+        longest = np.int32((runs[index[-1]] != PAD).sum())
+        found_rows, *found = jax.device_get(score_runs(lm, words, longest, mixture))
         rows[index], log_p[:, index] = found_rows[: len(index)], np.stack(found)[:, : len(index)]
     is_word = (sides != PAD) & (sides != NONTERMINALS[0]) & (sides != NONTERMINALS[1])
     totals = np.where(program > 0, log_p[:, np.maximum(program, 0)], 0).sum(2, dtype=np.float32)
     return Programs(rows, program, totals[0], totals[1], is_word.sum(1).astype(np.int32))
+
+
+def _chunks(lengths: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+    """Runs by rising length, without empty ones, in chunks of few sizes: indexes and the size of their arrays."""
+    order = np.argsort(lengths, kind="stable")
+    order = order[np.count_nonzero(lengths == 0) :]
+    size = next((size for size in _CHUNK_SIZES if len(order) <= 4 * size), _CHUNK_SIZES[-1])
+    for start in range(0, len(order), size):
+        yield order[start : start + size], size
 
 
 def compile_by_mixture(lm: SearchLm, sides: np.ndarray, mixture_index: np.ndarray, lm_mixture: np.ndarray) -> Programs:
@@ -137,7 +150,7 @@ def _cut(sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     row, column = np.nonzero(is_word)
     key = row * MAX_PARTS + part[row, column]
     run_of = np.zeros(num_sides * MAX_PARTS, np.int64)
-    filled = np.unique(key)
+    filled = sorted_distinct(key)
     words = np.zeros((len(filled) + 1, max(width, 1)), np.int32)
     place = np.searchsorted(filled, key)
     starts = np.searchsorted(key, filled)

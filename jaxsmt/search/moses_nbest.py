@@ -6,13 +6,25 @@
 from collections.abc import Iterator, Sequence
 
 from jaxsmt.search.derivation import Derivation
+from jaxsmt.search.nbest import NBestArrays
 from jaxsmt.search.rescoring import FeatureVectors
-from jaxsmt.text.vocabulary import Vocabulary
+from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary
 
 
 def output_words(derivation: Derivation, source_words: Sequence[str], vocabulary: Vocabulary) -> list[str]:
     """The output's words; unknown ones as they stand in the source."""
     return [source_words[-1 - token] if token < 0 else vocabulary.decode([token])[0] for token in derivation.tokens]
+
+
+def output_texts(lists: NBestArrays, source_words: Sequence[Sequence[str]], vocabulary: Vocabulary) -> list[str]:
+    """All outputs of n-best lists, words separated by one space; source_words: of the request's sentences."""
+    words = [*[""] * NUM_RESERVED, *vocabulary.words]
+    ids, offsets = lists.tokens.values.tolist(), lists.tokens.offsets.tolist()
+    texts = []
+    for sentence, begin, end in zip(lists.sentence.tolist(), offsets[:-1], offsets[1:], strict=True):
+        source = source_words[sentence]
+        texts.append(" ".join([words[token] if token >= 0 else source[-1 - token] for token in ids[begin:end]]))
+    return texts
 
 
 def nbest_lines(

@@ -1,137 +1,178 @@
-"""The k best derivations of a sentence, found lazily in the edges of its chart (Huang and Chiang 2005, algorithm 3).
+"""n-best lists: the best derivations of every sentence with exact features, as arrays and as trees.
 
-An edge is a candidate that the language model scored: a rule with hypotheses in its gaps. Edges that lead to the same
-hypothesis were recombined because the language model cannot tell them apart, so a derivation's score is exactly
-    score(edge) + Σ over gaps [score of the derivation chosen there − score of the best one there].
+The search goes over all derivations that are in the chart, without a limit on their number: lists are shorter than
+asked for only if the chart has no more (distinct) translations. What the chart left out, no list can have.
 """
 
-import heapq
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.search.chart import IMPOSSIBLE, Chart, unpack_choice
-from jaxsmt.search.decoder import Decoder, Request
-from jaxsmt.search.derivation import START_NODE, Derivation, Node, Reader
+from jaxsmt.common.ragged import Ragged, concatenate, offsets_of, ragged_from_rows
+from jaxsmt.search.decoder import Batch, Decoder, Request, complete_request
+from jaxsmt.search.derivation import GLUE, RULE, UNKNOWN_WORD, Derivation
 from jaxsmt.search.forest import Sizes
-
-TRIES_PER_DISTINCT = 20  # derivations looked at for each distinct translation wanted
-
-
-class _Way(NamedTuple):
-    """A derivation of a hypothesis; sorted by falling score, then edge, then ranks of the gaps' derivations."""
-
-    loss: float
-    edge: int
-    ranks: tuple[int, ...]
+from jaxsmt.search.hypergraph import hypergraph_of
+from jaxsmt.search.kbest import Found, best_ways
+from jaxsmt.search.rescoring import FeatureVectors, RuleCounts, feature_vectors
+from jaxsmt.search.sides import sides_of
+from jaxsmt.search.unfold import Steps, Trees, steps_of, sums_by_owner, tokens_of
 
 
-class _Ways:
-    """The derivations of one hypothesis found so far, and those that may come next."""
+@dataclass(frozen=True)
+class NBestArrays:
+    """n-best lists of B sentences, H derivations sentence by sentence, best first.
 
-    def __init__(self, first: list[_Way]) -> None:
-        self.found: list[_Way] = []
-        self.next = first
-        self.seen = {(way.edge, way.ranks) for way in first}
-        heapq.heapify(self.next)
+    sentence: [H] int64, rows of the request.
+    offsets: [B + 1] int64: the list of sentence b is offsets[b]:offsets[b + 1].
+    score: [H] float64 as the chart has it, which lists are sorted by; it is `features.score` but for float32 rounding.
+    tokens: H rows of target ids; -1 - n stands for source word n, copied.
+    features: of all derivations, computed from scratch.
+    trees, place: parts of the lists, if they were kept, and [2, H] the part and the place there of each derivation.
+    """
+
+    sentence: np.ndarray
+    offsets: np.ndarray
+    score: np.ndarray
+    tokens: Ragged
+    features: FeatureVectors
+    trees: tuple[Trees, ...]
+    place: np.ndarray
+
+    def derivation(self, number: int) -> Derivation:
+        """Derivation `number` with its tree, for segmentation and word alignment."""
+        assert self.trees, "these lists were made without keep_trees"
+        part, place = self.place[:, number].tolist()
+        return Derivation(self.trees[part].root(place), float(self.score[number]))
 
 
-class LazyBest:
-    """Derivations of a chart in order of their scores."""
+class _Part(NamedTuple):
+    """The lists of some sentences of a batch: fields as in `NBestArrays`."""
 
-    def __init__(self, reader: Reader, chart: Chart) -> None:
-        assert chart.edges is not None, "the chart was filled without keep_edges"
-        self._reader = reader
-        self._kept = np.asarray(chart.score)
-        self._score, self._group, self._choice, self._slot = (np.asarray(part) for part in chart.edges)
-        self._ways: dict[tuple[int, int], _Ways] = {}
-        self._nodes: dict[tuple[int, int, int], Node] = {}
+    sentence: np.ndarray
+    score: np.ndarray
+    tokens: Ragged
+    counts: RuleCounts
+    trees: Trees | None
 
-    def derivations(self, cell: int) -> Iterator[tuple[float, Node]]:
-        """All derivations of a whole sentence, best first: scores without that of S → <s>, and trees.
 
-        The last cell's hypotheses differ in nothing that matters any more, so there is one of them.
-        """
-        rank = 0
-        while self._kept[cell, 0] > IMPOSSIBLE / 2 and (way := self._way(cell, 0, rank)) is not None:
-            yield -way.loss, self._node(cell, 0, rank)
-            rank += 1
+def nbest_arrays(
+    decoder: Decoder, request: Request, size: int, distinct: bool = True, keep_trees: bool = False,
+    sizes: Sizes | None = None,
+) -> NBestArrays:  # fmt: skip
+    """Up to `size` derivations of every sentence, best first, with their features.
 
-    def _way(self, cell: int, slot: int, rank: int) -> _Way | None:
-        """Derivation number `rank` of a hypothesis, or None."""
-        if self._reader.is_start(cell):
-            return _Way(0.0, -1, ()) if rank == 0 else None
-        ways = self._ways.get((cell, slot))
-        if ways is None:
-            ways = self._ways[cell, slot] = _Ways(self._first(cell, slot))
-        while len(ways.found) <= rank and ways.next:
-            way = heapq.heappop(ways.next)
-            ways.found.append(way)
-            for place in range(len(way.ranks)):
-                ranks = tuple(other + (place == number) for number, other in enumerate(way.ranks))
-                self._push(cell, ways, way.edge, ranks)
-        return ways.found[rank] if rank < len(ways.found) else None
-
-    def _first(self, cell: int, slot: int) -> list[_Way]:
-        edges = np.flatnonzero(self._slot[cell] == slot).tolist()
-        return [_Way(-float(self._score[cell, edge]), edge, (0,) * len(self._gaps(cell, edge))) for edge in edges]
-
-    def _gaps(self, cell: int, edge: int) -> list[tuple[int, int]]:
-        """Cell and hypothesis in each gap of an edge."""
-        _, *slots = unpack_choice(int(self._choice[cell, edge]))
-        return list(zip(self._reader.gaps(int(self._group[cell, edge])), slots, strict=False))
-
-    def _push(self, cell: int, ways: _Ways, edge: int, ranks: tuple[int, ...]) -> None:
-        if (edge, ranks) in ways.seen:
-            return
-        ways.seen.add((edge, ranks))
-        loss = -float(self._score[cell, edge])
-        for gap, rank in zip(self._gaps(cell, edge), ranks, strict=True):
-            chosen, best = self._way(*gap, rank), self._way(*gap, 0)
-            if chosen is None or best is None:
-                return
-            loss += chosen.loss - best.loss
-        heapq.heappush(ways.next, _Way(loss, edge, ranks))
-
-    def _node(self, cell: int, slot: int, rank: int) -> Node:
-        if self._reader.is_start(cell):
-            return START_NODE
-        key = (cell, slot, rank)
-        if key not in self._nodes:
-            way = self._ways[cell, slot].found[rank]
-            gaps = self._gaps(cell, way.edge)
-            children = tuple(self._node(*gap, place) for gap, place in zip(gaps, way.ranks, strict=True))
-            rule = int(unpack_choice(int(self._choice[cell, way.edge]))[0])
-            self._nodes[key] = self._reader.node(cell, int(self._group[cell, way.edge]), rule, children)
-        return self._nodes[key]
+    distinct: of derivations with the same translation only the best.
+    keep_trees: lets `NBestArrays.derivation` be called; the edges of all charts then stay in memory.
+    sizes: static sizes of the batches, instead of chosen ones.
+    """
+    request = complete_request(request, decoder.rules)
+    parts: list[_Part] = []
+    for batch, found in _found(decoder, request, size, distinct, sizes):
+        new = _parts(decoder, batch, found)
+        parts += new if keep_trees else [part._replace(trees=None) for part in new]
+    sentence = np.concatenate([np.zeros(0, np.int64), *(part.sentence for part in parts)])
+    order = np.argsort(sentence, kind="stable")
+    sentence = sentence[order]
+    tokens = concatenate([ragged_from_rows([]), *(part.tokens for part in parts)]).take(order)
+    counts = _joined([part.counts for part in parts], order, len(decoder.rules.grammar.feature_names))
+    return NBestArrays(
+        sentence,
+        np.searchsorted(sentence, np.arange(len(request.sentences) + 1)),
+        np.concatenate([np.zeros(0), *(part.score for part in parts)])[order],
+        tokens,
+        feature_vectors(decoder, request, sentence, tokens, counts),
+        tuple(part.trees for part in parts if part.trees is not None),
+        _places([len(part.sentence) for part in parts])[:, order],
+    )
 
 
 def nbest(
     decoder: Decoder, request: Request, size: int, distinct: bool = True, sizes: Sizes | None = None
 ) -> list[list[Derivation]]:
-    """Up to `size` derivations of every sentence, best first.
-
-    distinct: of derivations with the same translation only the best.
-    """
-    lists: dict[int, list[Derivation]] = {}
-    for batch in decoder.charts(request, sizes, keep_edges=True):
-        lazy = LazyBest(batch.reader, batch.chart)
-        for place, row in enumerate(batch.rows.tolist()):
-            start = float(batch.profiles.start_score[batch.profiles.of_sentence[place]])
-            lists[row] = _take(lazy.derivations(int(batch.plan.last_cells[place])), start, size, distinct)
-    return [lists[row] for row in range(len(request.sentences))]
+    """Up to `size` derivations of every sentence, best first, as trees; see `nbest_arrays`."""
+    lists: list[list[Derivation]] = [[] for _ in range(len(request.sentences))]
+    for batch, parts in _found(decoder, request, size, distinct, sizes):
+        for found in parts:
+            trees, scores = Trees(batch.reader, found), _scores(batch, found).tolist()
+            for number, row in enumerate(batch.rows[found.sentence].tolist()):
+                lists[row].append(Derivation(trees.root(number), scores[number]))
+    return lists
 
 
-def _take(found: Iterator[tuple[float, Node]], start: float, size: int, distinct: bool) -> list[Derivation]:
-    taken: list[Derivation] = []
-    seen: set[Any] = set()
-    for number, (score, root) in enumerate(found):
-        if len(taken) == size or number == size * TRIES_PER_DISTINCT:
-            break
-        derivation = Derivation(root, start + score)
-        if distinct and derivation.tokens in seen:
-            continue
-        seen.add(derivation.tokens)
-        taken.append(derivation)
-    return taken
+def _found(
+    decoder: Decoder, request: Request, size: int, distinct: bool, sizes: Sizes | None
+) -> Iterator[tuple[Batch, list[Found]]]:
+    for batch in _ahead(decoder.charts(request, sizes, keep_edges=True)):
+        graph = hypergraph_of(batch.chart, batch.plan)
+        sides, side = sides_of(batch.reader, graph.entry, batch.plan.cell_start[graph.cell])
+        yield batch, [found for found in best_ways(graph, sides, side, size, distinct) if len(found.way)]
+
+
+def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches; each is asked for before the one before it is given out, so that the device has work."""
+    last = next(batches, None)
+    while last is not None:
+        following = next(batches, None)
+        yield last
+        last = following
+
+
+def _scores(batch: Batch, found: Found) -> np.ndarray:
+    """[H] float64"""
+    graph, of = found.graph, found.sentence
+    start = batch.profiles.start_score[batch.profiles.of_sentence]
+    return (start + graph.score)[of] - found.ways.loss[found.way] * graph.unit[of]
+
+
+def _parts(decoder: Decoder, batch: Batch, parts: list[Found]) -> list[_Part]:
+    steps = [steps_of(found) for found in parts]
+    features = _features_of_sides(decoder, batch, parts, steps)
+    return [
+        _Part(
+            batch.rows[found.sentence],
+            _scores(batch, found),
+            tokens_of(own, found.sides, found.ways.length[found.way]),
+            _counts(found, own, features),
+            Trees(batch.reader, found),
+        )
+        for found, own in zip(parts, steps, strict=True)
+    ]
+
+
+def _features_of_sides(decoder: Decoder, batch: Batch, parts: list[Found], steps: list[Steps]) -> np.ndarray:
+    """[U + N, F] float64: the features of all sides that are rules and occur, else 0."""
+    sides = parts[0].sides
+    profile = np.full(len(sides.pair), -1)  # entries are those of one profile
+    for found, own in zip(parts, steps, strict=True):
+        profile[own.side] = batch.profiles.of_sentence[found.sentence[own.owner]]
+    rules = np.flatnonzero((profile >= 0) & (sides.kind == RULE))
+    features = np.zeros((len(sides.pair), len(decoder.rules.grammar.feature_names)))
+    features[rules] = decoder.rules.features(sides.pair[rules], profile[rules], batch.profiles.mixture)
+    return features
+
+
+def _counts(found: Found, steps: Steps, features: np.ndarray) -> RuleCounts:
+    kind, num = found.sides.kind[steps.side], len(found.way)
+    rules = np.flatnonzero(kind == RULE)
+    return RuleCounts(
+        sums_by_owner(steps.owner[rules], features[steps.side[rules]], num),
+        np.bincount(steps.owner, minlength=num) + 1,  # S → <s>
+        np.bincount(steps.owner[kind == GLUE], minlength=num),
+        np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
+    )
+
+
+def _places(lengths: list[int]) -> np.ndarray:
+    """[2, H]: part, and place in the part."""
+    part = np.repeat(np.arange(len(lengths)), lengths)
+    return np.stack([part, np.arange(len(part)) - offsets_of(np.array(lengths, np.int64))[part]])
+
+
+def _joined(parts: Sequence[RuleCounts], order: np.ndarray, num_features: int) -> RuleCounts:
+    if not parts:
+        return RuleCounts(np.zeros((0, num_features)), *(np.zeros(0, np.int64) for _ in range(3)))
+    columns = {field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(parts[0])}
+    return RuleCounts(**{name: values[order] for name, values in columns.items()})

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.search.derivation import END, FORCED, GLUE, STRAIGHT, SWAP, UNKNOWN_WORD, Symbols
 from jaxsmt.search.forest import Groups, Layout, block_groups, concatenate_groups, glue_groups, groups_of_matches
@@ -162,12 +163,12 @@ def all_groups(
         number = entries.add(FORCED, int(of_sentence[row]), forced_lm[row, start, stop], tuple(tokens))
         cell = layout.span(np.array([row]), np.array([start]), np.array([stop]))
         parts.append(_plain(cell, np.array([num_lists + number])))
-    spans = np.unique(np.concatenate([part.cell for part in parts]))
+    spans = sorted_distinct(np.concatenate([part.cell for part in parts]))
     if swap_span > 1:
         straight, swap = by_sentence(STRAIGHT, [X1, X2]), by_sentence(SWAP, [X2, X1])
         blocks = block_groups(layout, spans, swap, straight, swap_span)
         parts.append(blocks)
-        spans = np.unique(np.concatenate([spans, blocks.cell]))
+        spans = sorted_distinct(np.concatenate([spans, blocks.cell]))
     parts.append(glue_groups(layout, spans, glue, end))
     return concatenate_groups(parts), entries
 

@@ -1,4 +1,4 @@
-"""Exact feature vectors: a derivation scored from scratch, without the chart."""
+"""Exact feature vectors: derivations scored from scratch, without the chart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,58 +32,75 @@ class FeatureVectors:
     score: np.ndarray
 
 
+@dataclass(frozen=True)
+class RuleCounts:
+    """What the rules of H derivations add up to.
+
+    rule: [H, F] float64, sums of the rules' features.
+    num_rules, num_glue, num_unknown: [H], all rule applications (S → <s> too), those of glue, unknown words.
+    """
+
+    rule: np.ndarray
+    num_rules: np.ndarray
+    num_glue: np.ndarray
+    num_unknown: np.ndarray
+
+
 def rescore(
     decoder: Decoder, request: Request, derivations: Sequence[Derivation], rows: Sequence[int] | None = None
 ) -> FeatureVectors:
     """The features of derivations of sentences `rows` (one for each sentence unless given)."""
     request = complete_request(request, decoder.rules)
     of = np.arange(len(derivations)) if rows is None else np.asarray(rows, np.int64)
-    counts = np.array([_counts(derivation) for derivation in derivations], np.float64).reshape(-1, 4)
-    words = [output_lm_ids(decoder, request, row, item) for row, item in zip(of.tolist(), derivations, strict=True)]
-    lm = _lm_scores(decoder, request, of, ragged_from_rows(words))
-    rule = _rule_sums(decoder, request, of, derivations)
-    num_words, num_rules, num_glue, num_unknown = counts.T
+    kinds = np.array([_counts(derivation) for derivation in derivations], np.int64).reshape(-1, 3)
+    tokens = ragged_from_rows([derivation.tokens for derivation in derivations])
+    counts = RuleCounts(_rule_sums(decoder, request, of, derivations), *kinds.T)
+    return feature_vectors(decoder, request, of, tokens, counts)
+
+
+def feature_vectors(
+    decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged, counts: RuleCounts
+) -> FeatureVectors:
+    """The features of derivations of sentences `of` [H] with output `tokens`; the request is complete."""
     weights = {name: value[of].astype(np.float64) for name, value in vars(request.weights).items()}
     columns = {
-        "lm": lm,
-        "word_penalty": -(num_words + 2),
-        "phrase_penalty": num_rules,
-        "glue": num_glue * GLUE_STEP,
-        "unknown": num_unknown * UNKNOWN_STEP,
+        "lm": lm_scores(decoder, request, of, tokens),
+        "word_penalty": -(tokens.lengths + 2.0),
+        "phrase_penalty": counts.num_rules.astype(np.float64),
+        "glue": counts.num_glue * GLUE_STEP,
+        "unknown": counts.num_unknown * UNKNOWN_STEP,
     }
-    score = (weights["rule"] * rule).sum(1) + sum(weights[name] * value for name, value in columns.items())
-    return FeatureVectors(decoder.rules.grammar.feature_names, rule=rule, score=score, **columns)
+    score = (weights["rule"] * counts.rule).sum(1) + sum(weights[name] * value for name, value in columns.items())
+    return FeatureVectors(decoder.rules.grammar.feature_names, rule=counts.rule, score=score, **columns)
 
 
-def output_lm_ids(decoder: Decoder, request: Request, row: int, derivation: Derivation) -> list[int]:
-    """The output in the language model's ids."""
-    assert request.copy_ids is not None
-    begin = int(request.sentences.offsets[row])
-    return [
-        int(request.copy_ids[begin - 1 - token]) if token < NUM_RESERVED else int(decoder.lm_ids[token])
-        for token in derivation.tokens
-    ]
-
-
-def _counts(derivation: Derivation) -> tuple[int, int, int, int]:
-    kinds = [node.kind for node in derivation.nodes]
-    return len(derivation.tokens), len(kinds), kinds.count(GLUE), kinds.count(UNKNOWN_WORD)
-
-
-def _lm_scores(decoder: Decoder, request: Request, of: np.ndarray, words: Ragged) -> np.ndarray:
-    """[H] float64: log p of the sentences with </s>."""
+def lm_scores(decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged) -> np.ndarray:
+    """[H] float64: log p of the outputs of sentences `of` [H], with </s>."""
+    words = _lm_words(decoder, request, of, tokens)
     log_p = word_log_probs(decoder.lm.automaton, words)
     values = log_p.values.astype(np.float64)
     if request.lm_mixture is None:
         mixed = values[:, 0]
     else:
         with np.errstate(divide="ignore"):
-            mixed = np.logaddexp.reduce(
-                values + np.log(request.lm_mixture[of][log_p.row_index].astype(np.float64)), axis=1
-            )
-    totals = np.zeros(len(words))
-    np.add.at(totals, log_p.row_index, mixed)
-    return totals
+            weights = np.log(request.lm_mixture[of].astype(np.float64))
+        mixed = np.logaddexp.reduce(values + weights[log_p.row_index], axis=1)
+    return np.add.reduceat(mixed, log_p.offsets[:-1]) if len(of) else np.zeros(0)  # each row has </s> at least
+
+
+def _lm_words(decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
+    """The outputs in the language model's ids."""
+    assert request.copy_ids is not None
+    first = np.repeat(request.sentences.offsets[:-1][of], tokens.lengths)
+    is_copied = tokens.values < NUM_RESERVED  # -1 - n: source word n
+    words = decoder.lm_ids[np.maximum(tokens.values, 0)]
+    words[is_copied] = request.copy_ids[(first - 1 - tokens.values)[is_copied]]
+    return Ragged(words, tokens.offsets)
+
+
+def _counts(derivation: Derivation) -> tuple[int, int, int]:
+    kinds = [node.kind for node in derivation.nodes]
+    return len(kinds), kinds.count(GLUE), kinds.count(UNKNOWN_WORD)
 
 
 def _rule_sums(decoder: Decoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation]) -> np.ndarray:

@@ -149,8 +149,11 @@ def pack(piece: Piece) -> Array:
 
 
 @jax.jit
-def score_runs(lm: SearchLm, words: Array, lm_mixture: Array | None) -> tuple[Array, Array, Array]:
-    """Of runs of words [S, L], padded with PAD: rows [S, width], estimated and plain Σ log p [S]."""
+def score_runs(lm: SearchLm, words: Array, longest: Array, lm_mixture: Array | None) -> tuple[Array, Array, Array]:
+    """Of runs of words [S, L], padded with PAD: rows [S, width], estimated and plain Σ log p [S].
+
+    longest: [] int32 the length of the longest run; no step is made beyond.
+    """
 
     def step(position: Array, carry: tuple[Piece, Array]) -> tuple[Piece, Array]:
         piece, log_p = carry
@@ -160,7 +163,7 @@ def score_runs(lm: SearchLm, words: Array, lm_mixture: Array | None) -> tuple[Ar
         return piece, log_p + jnp.where(word != PAD, found, 0.0)
 
     start = (empty_pieces(lm, words.shape[0]), jnp.zeros(words.shape[0], jnp.float32))
-    piece, log_p = jax.lax.fori_loop(0, words.shape[1], step, start)
+    piece, log_p = jax.lax.fori_loop(0, longest, step, start)
     return pack(piece), piece.total, log_p
 
 

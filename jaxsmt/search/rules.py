@@ -1,12 +1,14 @@
 """Where rules and their features come from: components with mixture weights, or a table with fixed scores."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from jaxsmt.search.grammar import Grammar, grammar_of_table, grammar_of_union
-from jaxsmt.tm.features import application_features
+from jaxsmt.tm.bounds import feature_bounds
+from jaxsmt.tm.features import LOG_FLOOR, Applications, prepare
 from jaxsmt.tm.scored import ScoredTable
 from jaxsmt.tm.union import UnionView
 from jaxsmt.tm.weights import check_feature_weights
@@ -25,8 +27,53 @@ class RuleModel(Protocol):
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         """[A, F] features of pairs [A], each with row profile_index [A] of `mixture`.
 
-        An ensemble returns one feature here, the mixed score of its members [A, D] (Razmara et al. 2012).
+        −∞ in all of them: the pair does not exist under that mixture. Rescoring calls this with the pairs of a
+        derivation, so a pair and a mixture say all that a rule's score depends on.
         """
+        ...
+
+
+class PairLists(NamedTuple):
+    """Q lists with A pairs, and the M matches that use them.
+
+    pairs: [A] rules of the grammar; list_of_pair: [A], ascending.
+    profile: [Q] of each list.
+    list_of_match: [M]; -1 for a match that may use no rule.
+    span_of_match: [M] numbers of (sentence, start, end).
+    ranking: [A] scores that stand in for the rules' own when the best of a list are chosen; None: their own.
+    """
+
+    pairs: np.ndarray
+    list_of_pair: np.ndarray
+    profile: np.ndarray
+    list_of_match: np.ndarray
+    span_of_match: np.ndarray
+    ranking: np.ndarray | None = None
+
+    @property
+    def profile_of_pair(self) -> np.ndarray:
+        """[A]"""
+        return self.profile[self.list_of_pair]
+
+
+@runtime_checkable
+class SpanRules(RuleModel, Protocol):
+    """Rules whose use depends on what else there is for a span."""
+
+    def refine(self, lists: PairLists, mixture: np.ndarray | None) -> PairLists:
+        """The lists with what each span may use, under `mixture` by profile."""
+        ...
+
+
+@runtime_checkable
+class BoundedRules(RuleModel, Protocol):
+    """Rules whose features take long to compute and are easily bounded: few of a long list need be computed."""
+
+    def bound(
+        self, lists: PairLists, mixture: np.ndarray | None
+    ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Upper bounds [A, F] of the pairs' features, none of which is below LOG_FLOOR; and what computes the
+        features [n, F] of places [n] in the lists."""
         ...
 
 
@@ -52,10 +99,14 @@ def fixed_rules(table: ScoredTable) -> FixedRules:
 
 @dataclass(frozen=True)
 class MixedRules:
-    """D components under mixture weights λ [B, 4, D] (Sennrich, Schwenk and Aransa 2013, section 3)."""
+    """D components under mixture weights λ [B, 4, D] (Sennrich, Schwenk and Aransa 2013, section 3).
+
+    bounds: [P, 4] of the features, see `jaxsmt.tm.bounds`.
+    """
 
     union: UnionView
     grammar: Grammar
+    bounds: np.ndarray
 
     def check_mixture(self, mixture: Any, num_sentences: int) -> np.ndarray:
         if mixture is None:
@@ -64,15 +115,28 @@ class MixedRules:
         return np.broadcast_to(checked, (num_sentences, *checked.shape[-2:]))
 
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        return self._applications(pair_index, profile_index, mixture).features()
+
+    def bound(
+        self, lists: PairLists, mixture: np.ndarray | None
+    ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         assert mixture is not None
-        num = len(pair_index)
-        size = max(1 << (max(num, 1) - 1).bit_length(), 256)  # few shapes: few compilations
-        padded = np.zeros((2, size), np.int32)
-        padded[:, :num] = pair_index, profile_index
-        profiles = np.ones((1 << (len(mixture) - 1).bit_length(), *mixture.shape[1:]), np.float32)
-        profiles[: len(mixture)] = mixture
-        return np.asarray(application_features(self.union.statistics, profiles, *padded))[:num]
+        statistics, weights = self.union.statistics, mixture[lists.profile, 2]
+        first = np.searchsorted(lists.list_of_pair, np.arange(len(lists.profile)))
+        side = statistics.source_index[lists.pairs[first]]  # every list has a pair
+        total = np.einsum("qd,dq->q", weights, statistics.source_counts[:, side])
+        most = np.log(weights.max(1) / np.where(total > 0, total, 1))
+        upper = np.take(self.bounds, lists.pairs, axis=0)
+        upper[:, 2] = np.clip(upper[:, 2] + most[lists.list_of_pair], LOG_FLOOR, 0)
+        return upper, self._applications(lists.pairs, lists.profile_of_pair, mixture).features
+
+    def _applications(
+        self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None
+    ) -> Applications:
+        assert mixture is not None
+        profiles, of_row = np.unique(mixture, axis=0, return_inverse=True)  # sentences may share one
+        return prepare(self.union.statistics, profiles, pair_index, of_row.reshape(-1)[profile_index])
 
 
 def mixed_rules(union: UnionView) -> MixedRules:
-    return MixedRules(union, grammar_of_union(union))
+    return MixedRules(union, grammar_of_union(union), feature_bounds(union.statistics))

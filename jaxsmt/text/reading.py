@@ -1,5 +1,6 @@
 """Bitexts from files: two parallel files, a table, a translation memory, a message catalogue."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ class BitextSource:
     source_column, target_column: of a TSV file, from 1.
     msgid_is: which side the msgid of a catalogue is, 'source' or 'target'.
     accelerators: characters that mark keyboard accelerators in a catalogue and are removed, for instance '_&~'.
+    first: only so many pairs from the beginning; None for all.
     """
 
     source: str | None = None
@@ -37,6 +39,7 @@ class BitextSource:
     target_column: int = 2
     msgid_is: str = "source"
     accelerators: str = ""
+    first: int | None = None
 
     def __post_init__(self) -> None:
         two_files = self.source is not None and self.target is not None
@@ -49,6 +52,9 @@ class BitextSource:
                 f"source_column is {self.source_column} and target_column {self.target_column}: columns count from 1"
             )
 
+        if self.first is not None and self.first < 1:
+            raise UserError(f"first is {self.first}: give a number of pairs from 1 on, or null for all")
+
     @property
     def files(self) -> tuple[str, ...]:
         """The files that are read."""
@@ -57,6 +63,10 @@ class BitextSource:
 
 def read_bitext(spec: BitextSource) -> Iterator[tuple[str, str]]:
     """The (source, target) pairs of a bitext, in the order of the file; errors come while reading."""
+    return itertools.islice(_read_pairs(spec), spec.first)
+
+
+def _read_pairs(spec: BitextSource) -> Iterator[tuple[str, str]]:
     if spec.path is None:
         return _read_two_files(str(spec.source), str(spec.target))
     match _format_of(spec):

@@ -6,18 +6,24 @@ For each feature its own λ of length D (`FEATURE_NAMES` is their order):
 Natural logarithms, floored at LOG_FLOOR. Features do not change when a λ is scaled.
 """
 
+from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsmt.common.ragged import offsets_of
+from jaxsmt.tm.selection import Selection, padded_size, select_pairs
 from jaxsmt.tm.union import Statistics, UnionView
 from jaxsmt.tm.weights import check_feature_weights
 
 LOG_FLOOR = -100.0
 PAIRS_PER_CHUNK = 1 << 16  # a chunk's intermediate values stay in the processor's cache
+BLOCK = 64  # applications of one sentence that are worked on together
+SENTENCES_PER_CALL = 128  # each has a table of word probabilities of its own
 
 
 def union_features(union: UnionView, weights: object) -> Array:
@@ -69,36 +75,156 @@ def batch_features(
     return fill(jnp.int32(0), result) if num_chunks == 1 else jax.lax.fori_loop(0, num_chunks, fill, result)
 
 
-@jax.jit
-def application_features(
-    statistics: Statistics, weights: Array | np.ndarray, pair_index: Array, sentence_index: Array
-) -> Array:
-    """[A, 4] features of rule applications, each with the weights of its sentence.
+@dataclass(frozen=True)
+class Applications:
+    """Rule applications [A] ready to be scored: pairs, each under the weights of its sentence. See `prepare`.
+
+    place: [A] of the pair in the selection; sentence: [A]; selection and tables (one for each SENTENCES_PER_CALL
+    sentences) are on the device.
+    """
+
+    place: np.ndarray
+    sentence: np.ndarray
+    selection: Selection
+    tables: "list[MixedTables]"
+    num_sentences: int
+
+    def features(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """[n, 4] float32 of the applications `rows` [n], or of all."""
+        place, sentence = (self.place, self.sentence) if rows is None else (self.place[rows], self.sentence[rows])
+        num_blocks = -(-np.bincount(sentence, minlength=self.num_sentences) // BLOCK)
+        first_block = offsets_of(num_blocks)
+        order = np.argsort(sentence, kind="stable")
+        in_order = sentence[order]
+        begin = np.searchsorted(in_order, np.arange(self.num_sentences))
+        slot = np.empty(len(order), np.int64)  # of each application: every sentence has whole blocks
+        slot[order] = (first_block[:-1] * BLOCK - begin)[in_order] + np.arange(len(order))
+        blocks = np.zeros((first_block[-1], BLOCK), np.int32)
+        blocks.reshape(-1)[slot] = place
+        row = np.repeat(np.arange(self.num_sentences, dtype=np.int32), num_blocks)
+        found = []
+        for number, tables in enumerate(self.tables):
+            ends = np.minimum(np.array([number, number + 1]) * SENTENCES_PER_CALL, self.num_sentences)
+            few = slice(*first_block[ends].tolist())
+            missing = padded_size(few.stop - few.start, 4) - (few.stop - few.start)
+            own_row = np.pad(row[few] - ends[0].astype(np.int32), (0, missing))
+            values = _mixed_features(self.selection, tables, np.pad(blocks[few], ((0, missing), (0, 0))), own_row)
+            found.append(np.asarray(values)[: few.stop - few.start])
+        return np.take((found[0] if len(found) == 1 else np.concatenate(found)).reshape(-1, 4), slot, axis=0)
+
+
+def prepare(
+    statistics: Statistics, weights: np.ndarray, pair_index: np.ndarray, sentence_index: np.ndarray
+) -> Applications:
+    """Takes what rule applications need to the device, with padded shapes.
 
     weights: [B, 4, D]; pair_index: [A] pairs; sentence_index: [A] rows of `weights`.
-    Besides [A, D] counts it makes a table of the B·(L + C) lexical factors: restrict the union to the
-    sentences at hand (`jaxsmt.tm.restrict`) to keep it small.
     """
-    weights = _scaled(jnp.asarray(weights))
-    pair_index, sentence_index = jnp.asarray(pair_index), jnp.asarray(sentence_index)
-    joint = jnp.asarray(statistics.joint_counts)[:, pair_index].T  # [A, D]
-    of_source = jnp.asarray(statistics.source_counts)[:, jnp.asarray(statistics.source_index)[pair_index]].T
-    of_target = jnp.asarray(statistics.target_counts)[:, jnp.asarray(statistics.target_index)[pair_index]].T
-    own = weights[sentence_index]  # [A, 4, D]
-    source_factors, target_factors = _log_factors(statistics, weights)
-    row = sentence_index[:, None]
+    selection, place = select_pairs(statistics, pair_index)
+    selection = jax.tree.map(jnp.asarray, selection)
+    tables = []
+    for first in range(0, len(weights), SENTENCES_PER_CALL):
+        few = weights[first : first + SENTENCES_PER_CALL]
+        missing = padded_size(len(few), 1) - len(few)
+        tables.append(_mixed_tables(selection, np.pad(few, ((0, missing), (0, 0), (0, 0)), constant_values=1)))
+    return Applications(place, np.asarray(sentence_index), selection, tables, len(weights))
+
+
+def application_features(
+    statistics: Statistics, weights: np.ndarray, pair_index: np.ndarray, sentence_index: np.ndarray
+) -> np.ndarray:
+    """[A, 4] float32 features of rule applications, each with the weights of its sentence; see `prepare`."""
+    return prepare(statistics, weights, pair_index, sentence_index).features()
+
+
+def pair_features(statistics: Statistics, weights: np.ndarray, pair_index: np.ndarray) -> np.ndarray:
+    """[A, 4] features of the given pairs [A] for one λ [4, D]."""
+    return application_features(statistics, weights[None], pair_index, np.zeros(len(pair_index), np.int32))
+
+
+def component_features(statistics: Statistics, pair_index: np.ndarray) -> np.ndarray:
+    """[A, D, 4] float32: the features of pairs [A] in each component alone, −∞ in all four where it lacks the pair.
+
+    Row d is λ = 1 for component d and 0 for the others. The alignment is the union's, that of the first component that
+    has the pair; `jaxsmt.tm.component_table` has the features under each component's own alignment.
+    """
+    selection, place = select_pairs(statistics, pair_index)
+    return np.asarray(_single_features(selection))[place]
+
+
+class MixedTables(NamedTuple):
+    """What is mixed once for each of U vectors λ, for the pairs of a selection."""
+
+    weights: Array  # [U, 4, D], scaled
+    source_totals: Array  # [U, s]
+    source_factors: Array  # [U, W + 2 + C] log factors by factor id, of lex(s|t)
+    target_factors: Array  # likewise, of lex(t|s)
+
+
+@jax.jit
+def _mixed_tables(selection: Selection, weights: Array) -> MixedTables:
+    weights = _scaled(jnp.asarray(weights, jnp.float32))
+    word_joint = [_mix(weights[:, feature], selection.word_joint) for feature in (1, 3)]
+    of_source = _ratio(word_joint[0], _mix(weights[:, 1], selection.word_target_totals))  # w(s|t)
+    of_target = _ratio(word_joint[1], _mix(weights[:, 3], selection.word_source_totals))  # w(t|s)
+    return MixedTables(
+        weights,
+        _mix(weights[:, 2], selection.source_totals),
+        _factor_table(of_source, selection.source_links),
+        _factor_table(of_target, selection.target_links),
+    )
+
+
+@jax.jit
+def _mixed_features(selection: Selection, tables: MixedTables, blocks: Array, row: Array) -> Array:
+    """[G, BLOCK, 4] features of selected pairs [G, BLOCK], block g under λ number row [G]."""
+    own = tables.weights[row]  # [G, 4, D]
+    sums = [jnp.zeros(blocks.shape, jnp.float32) for _ in range(3)]
+    for d in range(own.shape[2]):  # a loop over D fuses into one pass; a sum over an axis of D does not
+        by_target, by_source = own[:, 0, d, None], own[:, 2, d, None]
+        joint = selection.joint[d][blocks]
+        sums[0] += by_target * joint
+        sums[1] += by_target * selection.target_totals[d][blocks]
+        sums[2] += by_source * joint
     columns = (
-        _log_ratio((own[:, 0] * joint).sum(-1), (own[:, 0] * of_target).sum(-1)),
-        source_factors[row, jnp.asarray(statistics.source_factors)[pair_index]].sum(-1),
-        _log_ratio((own[:, 2] * joint).sum(-1), (own[:, 2] * of_source).sum(-1)),
-        target_factors[row, jnp.asarray(statistics.target_factors)[pair_index]].sum(-1),
+        _log_ratio(sums[0], sums[1]),
+        _factor_sums(tables.source_factors, selection.source_factors, blocks, row),
+        _log_ratio(sums[2], _rows_at(tables.source_totals, row, selection.source_place[blocks])),
+        _factor_sums(tables.target_factors, selection.target_factors, blocks, row),
     )
     return jnp.maximum(jnp.stack(columns, -1), LOG_FLOOR)
 
 
-def pair_features(statistics: Statistics, weights: Array | np.ndarray, pair_index: Array) -> Array:
-    """[A, 4] features of the given pairs [A] for one λ [4, D]."""
-    return application_features(statistics, weights[None], pair_index, jnp.zeros(len(pair_index), jnp.int32))
+@jax.jit
+def _single_features(selection: Selection) -> Array:
+    """[n, D, 4]: see `component_features`."""
+    selection = Selection(*map(jnp.asarray, selection))
+    pairs = jnp.arange(selection.joint.shape[1])[None]  # [1, n]: a block for each component
+    pairs = jnp.broadcast_to(pairs, selection.joint.shape)
+    row = jnp.arange(selection.joint.shape[0])
+    of_source = _factor_table(_ratio(selection.word_joint, selection.word_target_totals), selection.source_links)
+    of_target = _factor_table(_ratio(selection.word_joint, selection.word_source_totals), selection.target_links)
+    columns = (
+        _log_ratio(selection.joint, selection.target_totals),
+        _factor_sums(of_source, selection.source_factors, pairs, row),
+        _log_ratio(selection.joint, selection.source_totals[:, selection.source_place]),
+        _factor_sums(of_target, selection.target_factors, pairs, row),
+    )
+    values = jnp.maximum(jnp.stack(columns, -1), LOG_FLOOR)  # [D, n, 4]
+    return jnp.where(selection.joint[..., None] > 0, values, -jnp.inf).transpose(1, 0, 2)
+
+
+def _factor_sums(table: Array, factors: Array, blocks: Array, row: Array) -> Array:
+    """[G, N] log lex of pairs [G, N] under row [G] of the log factors [U, ·]; factors: [·, n] ids."""
+    total = jnp.zeros(blocks.shape, jnp.float32)
+    for column in factors:
+        total += _rows_at(table, row, column[blocks])
+    return total
+
+
+def _rows_at(table: Array, row: Array, column: Array) -> Array:
+    """table[row[g], column[g, n]]: [U, T], [G], [G, N] → [G, N]."""
+    return table.reshape(-1)[row[:, None] * table.shape[1] + column]
 
 
 def _scaled(weights: Array) -> Array:
@@ -140,7 +266,7 @@ def _factor_table(word_probabilities: Array, links: Array) -> Array:
     num_samples, num_words = word_probabilities.shape
     nothing = jnp.zeros((num_samples, 2))
     padded = jnp.concatenate([word_probabilities, nothing], 1)
-    num_links = (links <= num_words).sum(-1).astype(jnp.float32)
+    num_links = jnp.maximum((links <= num_words).sum(-1), 1).astype(jnp.float32)  # rows may be padding
     means = padded[:, links].sum(-1) / num_links[None]
     values = jnp.concatenate([word_probabilities, nothing + jnp.array([0.0, 1.0])[None], means], 1)
     return jnp.where(values > 0, jnp.log(jnp.where(values > 0, values, 1)), -jnp.inf)

@@ -21,12 +21,25 @@ DecodeFn = Callable[[np.ndarray], NBestLists]
 
 @dataclass(frozen=True)
 class LoopConfig:
-    """max_iterations: decoder runs; min_change: stop when no (L1-normalised) weight moves by more;
-    with_ter: count TER for the table even where BLEU is tuned."""
+    """When to stop.
+
+    max_iterations: decoder runs, at the most.
+    min_change: stop when no (L1-normalised) weight moves by more.
+    min_gain, patience: stop after so many iterations in a row whose 1-best were no better than the best ones before by
+      this much (0.001 is 0.1 BLEU points); batch tuners go on moving weights that no longer matter.
+    with_ter: count TER for the table even where BLEU is tuned.
+    """
 
     max_iterations: int = 15
     min_change: float = 1e-3
+    min_gain: float = 5e-4
+    patience: int = 3
     with_ter: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("max_iterations", "patience"):
+            if getattr(self, name) < 1:
+                raise UserError(f"loop.{name} is {getattr(self, name)}: give at least 1")
 
 
 @dataclass(frozen=True)
@@ -69,7 +82,7 @@ def tune(
     config = config or LoopConfig()
     merged, iterations = _load(folder) if folder is not None else (None, [])
     with_ter = config.with_ter or tuner.metric == "ter"
-    while len(iterations) < config.max_iterations and not _has_converged(iterations, config):
+    while len(iterations) < config.max_iterations and not _has_converged(iterations, config, tuner.metric):
         weights = np.array(iterations[-1].tuned) if iterations else np.asarray(start, np.float64)
         new = decode_fn(weights)
         merged = new if merged is None else merge_nbest([merged, new])
@@ -81,11 +94,20 @@ def tune(
         log.info("%s", table_row(iterations[-1]))
         if folder is not None:
             _save(folder, merged, iterations)
-    return _result(iterations, merged, tuner.metric, _has_converged(iterations, config), start)
+    return _result(iterations, merged, tuner.metric, _has_converged(iterations, config, tuner.metric), start)
 
 
-def _has_converged(iterations: list[Iteration], config: LoopConfig) -> bool:
-    return bool(iterations) and iterations[-1].change <= config.min_change
+def _has_converged(iterations: list[Iteration], config: LoopConfig, metric: str) -> bool:
+    if not iterations or iterations[-1].change <= config.min_change:
+        return bool(iterations)
+    quality = _qualities(iterations, metric)
+    before, last = quality[: -config.patience], quality[-config.patience :]
+    return bool(before) and max(last) < max(before) + config.min_gain
+
+
+def _qualities(iterations: list[Iteration], metric: str) -> list[float]:
+    """What the decoder's 1-best were worth; more is better."""
+    return [-(row.ter or 0.0) if metric == "ter" else row.bleu for row in iterations]
 
 
 def _one_best(lists: NBestLists) -> NBestLists:
@@ -117,8 +139,7 @@ def _result(
 ) -> TuningResult:
     if not iterations or merged is None:
         return TuningResult(np.asarray(start, np.float64), (), (), False)
-    quality = [-(row.ter or 0.0) if metric == "ter" else row.bleu for row in iterations]
-    best = iterations[int(np.argmax(quality))]
+    best = iterations[int(np.argmax(_qualities(iterations, metric)))]
     return TuningResult(np.array(best.weights), merged.feature_names, tuple(iterations), has_converged)
 
 

@@ -12,7 +12,7 @@ from scipy.special import digamma
 
 from jaxsmt.align.cells import find_cells, number_cells
 from jaxsmt.align.em import PaddedPairs, posteriors
-from jaxsmt.align.lexicon import Lexicon, LexiconCounts, carry_hot, exp_digamma, m_step, padded_rows
+from jaxsmt.align.lexicon import Lexicon, LexiconCounts, carry_hot, exp_digamma, m_step
 from jaxsmt.align.links import read_links
 from jaxsmt.align.model import AlignConfig, load_aligner, save_aligner
 from jaxsmt.align.positions import (
@@ -26,6 +26,7 @@ from jaxsmt.align.positions import (
 from jaxsmt.align.training import align, align_directed, train_aligner, train_and_align
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import ragged_from_rows
+from jaxsmt.common.sizes import padded_rows
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.buckets import make_batches
 from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN, build_vocabulary

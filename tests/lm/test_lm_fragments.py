@@ -55,7 +55,8 @@ def test_pieces_score_like_the_whole_in_every_context(models):
     for automaton, weights, size in models:
         words, num_words = random_pieces(rng, size)
         piece = extend(automaton, empty_fragment(automaton, (COUNT,)), words, num_words, weights)
-        context = rng.integers(0, len(automaton.states), COUNT).astype(np.int32)
+        reached = np.concatenate([np.asarray(automaton.unigrams)[:, 0], np.asarray(automaton.arcs)[:, 2]])
+        context = rng.integers(0, reached.max() + 1, COUNT).astype(np.int32)
         total, state = finish(automaton, context, piece, weights)
         expected, expected_state = from_scratch(automaton, context, words, num_words, weights)
         np.testing.assert_allclose(total, expected, atol=2e-5)

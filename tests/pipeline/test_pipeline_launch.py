@@ -1,5 +1,6 @@
 """Mistakes in the configuration become one sentence."""
 
+import re
 import subprocess
 import sys
 
@@ -51,3 +52,6 @@ def test_a_sweep_shares_artefacts_and_keeps_results_apart(tmp_path):
         "lm-mixture": 1,
         "component-travel": 2,
     }
+    table = (results / "comparison.txt").read_text()
+    assert table in result.stdout
+    assert re.search(r"^test kitchen\nsystem +BLEU +TER +chrF2\ntm=full .*\ntm=top50 ", table, re.MULTILINE)

@@ -14,13 +14,13 @@ from jaxsmt.pipeline.training import train
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
-GROUPS = ("text", "align", "links", "extract", "lm", "tm", "search", "weights")
+GROUPS = ("text", "align", "links", "extract", "lm", "tm", "mixture", "search", "weights")
 CHOICES = [f"{group}={path.stem}" for group in GROUPS for path in sorted((REPOSITORY / "conf" / group).glob("*.yaml"))]
 
 
 def test_all_groups_are_covered():
     folders = {path.name for path in (REPOSITORY / "conf").iterdir() if path.is_dir()}
-    assert folders == {*GROUPS, "corpus", "tune"}
+    assert folders == {*GROUPS, "corpus", "tune", "adapt", "evaluate"}
     assert {path.stem for path in (REPOSITORY / "conf" / "corpus").iterdir()} == {"demo", "files"}
 
 
@@ -177,11 +177,13 @@ def test_every_tuner_tunes_on_lists(tmp_path, tuner, capsys):
     assert names == ["LM0_0", "TM0_0", "TM0_1"]
 
 
-def test_systems_are_compared(tmp_path, capsys):
+@pytest.mark.parametrize("test", ["randomisation", "bootstrap"])
+def test_systems_are_compared(tmp_path, capsys, test):
     for name, text in {"reference": "the cat sat\n", "good": "the cat sat\n", "bad": "a dog lay\n"}.items():
         (tmp_path / name).write_text(text * 30)
     systems = [f"+systems.{name}=[{tmp_path / name}]" for name in ("bad", "good")]
-    compare(compose_config("compare", [f"references=[{tmp_path / 'reference'}]", *systems, "compare.trials=100"]))
+    options = [f"references=[{tmp_path / 'reference'}]", *systems, f"evaluate={test}", "evaluate.trials=100"]
+    compare(compose_config("compare", options))
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["system", "bad", "good"]
     assert "100.00*" in lines[2]

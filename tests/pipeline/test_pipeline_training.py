@@ -206,7 +206,6 @@ def test_a_tmx_without_the_languages_exits_with_code_1(tmp_path):
         ),
         (["+tm.tables.old=x"], "tm.tables names 'old' and tm.lexical does not"),
         (["+tm.folders.travel=x"], "two of corpus.components, tm.folders and tm.tables are called 'travel'"),
-        (["tm.domain_boost=nan"], "tm.domain_boost is nan: give a positive number"),
         (["links.scope=jointly"], "links.scope is 'jointly': set it to joint or separate"),
     ],
 )
@@ -219,7 +218,7 @@ def test_wrong_values_are_named(tmp_path, overrides, sentence):
 def test_names_that_cannot_be_files_are_refused():
     bitext = BitextSource("a", "b")
     with pytest.raises(UserError, match="'a/b' cannot name a corpus"):
-        check_names({"components": {"a/b": bitext}, "dev": {}, "test": {}}, TmConfig())
+        check_names({"components": {"a/b": bitext}, "dev": {}, "adapt": {}, "test": {}}, TmConfig())
 
 
 def test_a_damaged_model_is_named(tmp_path):

@@ -88,6 +88,11 @@ def all_translations(table, sentence, max_span, swap_span=0, weights=WEIGHTS):
         score = float(np.log(table.scores[row]) @ np.array(weights.rule)) + weights.phrase_penalty
         score -= weights.word_penalty * sum(token not in NONTERMINALS for token in target)
         rules.setdefault(tuple(symbol for symbol in source if symbol != PAD), []).append((target, score))
+    return translations_by(lambda start, end: rules, sentence, max_span, swap_span, weights)
+
+
+def translations_by(rules_of, sentence, max_span, swap_span=0, weights=WEIGHTS):
+    """`all_translations` with rules_of(start, end): {source side: [(target, score with penalties)]} for each span."""
     memo = {}
 
     def fills(source, start, end):
@@ -103,6 +108,7 @@ def all_translations(table, sentence, max_span, swap_span=0, weights=WEIGHTS):
             memo[start, end] = found = {}
             if end - start > max_span:
                 return found
+            rules = rules_of(start, end)
             for source, targets in rules.items():
                 for gaps in fills(source, start, end):
                     for parts in product(*(span(*gap).items() for gap in gaps)):
@@ -142,9 +148,14 @@ def fill(target, parts):
 
 def scored_translations(table, automaton, sentence, max_span, swap_span=0, weights=WEIGHTS):
     """[(score with language model, tokens)], best first."""
-    found = all_translations(table, sentence, max_span, swap_span, weights)
+    return with_lm(all_translations(table, sentence, max_span, swap_span, weights), automaton, weights)
+
+
+def with_lm(found, automaton, weights=WEIGHTS, lm_ids=None):
+    """[(score with language model, tokens)] of {tokens: score}, best first."""
     tokens = list(found)
-    words = ragged_from_rows([[UNKNOWN if token < 0 else token for token in row] for row in tokens])
+    ids = np.arange(len(TARGET)) if lm_ids is None else lm_ids
+    words = ragged_from_rows([[UNKNOWN if token < 0 else int(ids[token]) for token in row] for row in tokens])
     log_p = word_log_probs(automaton, words)
     totals = np.zeros(len(tokens))
     np.add.at(totals, log_p.row_index, log_p.values[:, 0].astype(np.float64))

@@ -31,9 +31,11 @@ def text_of(side: Side) -> Side:
     return tuple("X" if token in GAPS else token for token in side)
 
 
-def random_model(rng: np.random.Generator, num_pairs: int, kind: str = "phrase", num_words: int = 5) -> Model:
-    """A random model; some links have no word count, some sides are of no pair."""
-    joint: dict[tuple[Side, Side], float] = {}
+def random_model(
+    rng: np.random.Generator, num_pairs: int, kind: str = "phrase", num_words: int = 5, given: tuple = ()
+) -> Model:
+    """A random model with the pairs `given` and others; some links have no word count, some sides are of no pair."""
+    joint: dict[tuple[Side, Side], float] = {pair: float(rng.integers(1, 9)) for pair in given}
     while len(joint) < num_pairs:
         num_gaps = int(rng.integers(0, 3)) if kind == "hiero" else 0
         source = _random_side(rng, "f", num_words, num_gaps)

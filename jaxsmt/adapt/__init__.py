@@ -1,0 +1,1 @@
+"""Adaptation: clusters, domain recognisers, bagging, Bayesian predictive adaptation."""

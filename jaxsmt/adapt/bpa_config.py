@@ -1,0 +1,64 @@
+"""Settings of Bayesian predictive adaptation, as `conf/adapt/bpa.yaml` gives them."""
+
+from dataclasses import dataclass
+
+from jaxsmt.common.errors import UserError
+
+SAMPLERS = ("heuristic", "mcmc", "laplace")
+PROPOSALS = ("fixed", "scaled", "laplace")
+ORACLES = ("ter", "bleu")
+
+
+@dataclass(frozen=True)
+class BpaConfig:
+    """Bayesian predictive adaptation (Sanchis-Trilles & Casacuberta 2015).
+
+    sampler: 'heuristic' (section 4.1: one weight at a time is moved; the sample is the same for every adaptation set),
+        'mcmc' (section 4.2: Metropolis–Hastings) or 'laplace' (a normal distribution around the mode of the posterior,
+        corrected by importance weights).
+    num_samples: weight vectors that vote, the unadapted one included ('heuristic'); as many draws are taken evenly from
+        the chains ('mcmc').
+    delta: δ, the leveraging factor of equation 11; 'heuristic' only.
+    sigma_prior: σ_T, the variance (not the deviation: equation 8 divides by 2σ_T) of each weight around λ_T.
+    sigma_proposal: σ_o, the variance of each weight of a Metropolis–Hastings proposal.
+    proposal: 'fixed' keeps σ_o; 'scaled' adapts it in the burn-in until about a quarter of the proposals is accepted;
+        'laplace' also gives proposals the shape of the posterior around its mode.
+    chains: run side by side.
+    burn_in: steps of each chain that are thrown away.
+    chain_length: steps of each chain after the burn-in.
+    viterbi: the best sample decides alone instead of the sum over all.
+    oracle: 'ter' or 'bleu' (smoothed): what makes a hypothesis the best of its list.
+    seed: of the samples.
+    """
+
+    sampler: str = "heuristic"
+    num_samples: int = 1000
+    delta: float = 4.0
+    sigma_prior: float = 0.1
+    sigma_proposal: float = 0.01
+    proposal: str = "scaled"
+    chains: int = 16
+    burn_in: int = 500
+    chain_length: int = 1000
+    viterbi: bool = False
+    oracle: str = "ter"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        choices = {"sampler": SAMPLERS, "proposal": PROPOSALS, "oracle": ORACLES}
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                raise UserError(f"adapt.{name} is '{getattr(self, name)}': choose one of {', '.join(known)}")
+        for name in ("delta", "sigma_prior", "sigma_proposal"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise UserError(f"adapt.{name} is {getattr(self, name)}: give a number above 0")
+        for name in ("num_samples", "chains", "chain_length"):
+            if getattr(self, name) < 1:
+                raise UserError(f"adapt.{name} is {getattr(self, name)}: give at least 1")
+        if self.burn_in < 0:
+            raise UserError(f"adapt.burn_in is {self.burn_in}: give 0 or more steps")
+        if self.sampler == "mcmc" and self.chains * self.chain_length < self.num_samples:
+            raise UserError(
+                f"adapt.num_samples is {self.num_samples} and {self.chains} chains of {self.chain_length} steps have "
+                "fewer draws: make adapt.chain_length larger"
+            )

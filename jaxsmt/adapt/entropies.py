@@ -1,0 +1,104 @@
+"""A sentence as the vector of its entropies under one source-side language model per component: clusters are of these.
+
+Sennrich, Schwenk and Aransa 2013, section 4.1. All D models are one union automaton, so that a batch costs one pass.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import write_text
+from jaxsmt.common.progress import log
+from jaxsmt.common.ragged import Ragged, ragged_from_rows
+from jaxsmt.lm.automaton import Automaton, load_automaton, save_automaton, to_device
+from jaxsmt.lm.config import LmConfig
+from jaxsmt.lm.kneser_ney import estimate_lm
+from jaxsmt.lm.model import Lm
+from jaxsmt.lm.scoring import sentence_entropies
+from jaxsmt.lm.union import build_union_automaton
+from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary, merge_vocabularies
+
+FORMAT_VERSION = 1
+AUTOMATON, VOCABULARY, MANIFEST = "automaton.safetensors", "vocabulary.txt", "entropies.json"
+
+
+@dataclass(frozen=True)
+class EntropyModel:
+    """D language models that turn a sentence into a D-vector.
+
+    components: D names.
+    automaton: the union of the models, on the device.
+    vocabulary: what its word ids mean. To a model all words that it does not know are <unk>.
+    """
+
+    components: tuple[str, ...]
+    automaton: Automaton
+    vocabulary: Vocabulary
+
+    def vectors(self, sentences: Ragged) -> np.ndarray:
+        """[B, D] float64: bits per word, </s> counted as a word, of sentences in ids of `vocabulary`.
+
+        A sentence without words says nothing about its domain: it gets the zero vector.
+        """
+        entropies = sentence_entropies(self.automaton, sentences)
+        return np.where((sentences.lengths > 0)[:, None], entropies, 0.0)
+
+    def vectors_of_tokens(self, sentences: Iterable[Sequence[str]]) -> np.ndarray:
+        """[B, D] float64: `vectors` of tokenised sentences."""
+        return self.vectors(ragged_from_rows([self.vocabulary.encode(tokens) for tokens in sentences]))
+
+    def save(self, folder: str | Path) -> None:
+        """Writes the automaton, its vocabulary and the names into a folder, which may be there."""
+        folder = Path(folder)
+        save_automaton(self.automaton, folder / AUTOMATON)
+        self.vocabulary.save(folder / VOCABULARY)
+        manifest = {"format": FORMAT_VERSION, "components": list(self.components)}
+        write_text(folder / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+
+def load_entropy_model(folder: str | Path) -> EntropyModel:
+    """Opens what `EntropyModel.save` wrote."""
+    path = Path(folder) / MANIFEST
+    if not path.is_file():
+        raise UserError(f"'{path}' does not exist: give a folder with an entropy model, or run train.py to make it")
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        version, components = manifest["format"], tuple(manifest["components"])
+    except (ValueError, KeyError, TypeError):
+        version, components = None, ()
+    automaton = load_automaton(path.with_name(AUTOMATON))
+    if version != FORMAT_VERSION or len(components) != automaton.num_models:
+        raise UserError(f"'{path}' is not an entropy model of this version: delete its folder and run train.py again")
+    return EntropyModel(components, to_device(automaton), load_vocabulary(path.with_name(VOCABULARY)))
+
+
+def build_entropy_model(lms: Mapping[str, Lm]) -> EntropyModel:
+    """The entropy model of given language models, by the names of their components.
+
+    Models that know few words give each unknown word much: estimate them with one `pad_vocabulary`
+    (`estimate_entropy_model` does), or their entropies do not compare.
+    """
+    if not lms:
+        raise UserError("there is no language model to compute entropies with: give one per component")
+    automaton, vocabulary = build_union_automaton(list(lms.values()), rest_costs=False)
+    log.info("entropy model: %d components, %d words", len(lms), len(vocabulary.words))
+    return EntropyModel(tuple(lms), to_device(automaton), vocabulary)
+
+
+def estimate_entropy_model(
+    texts: Mapping[str, tuple[Ragged, Vocabulary]], config: LmConfig | None = None
+) -> EntropyModel:
+    """Estimates one model per component on its text: sentences as ids, and what these mean.
+
+    All models are smoothed towards the same number of words, unless the configuration has another one.
+    """
+    config = config or LmConfig(order=3)
+    words, _ = merge_vocabularies([vocabulary for _, vocabulary in texts.values()])
+    padding = config.pad_vocabulary or len(words.words) + 2  # with <unk> and </s>
+    config = dataclasses.replace(config, pad_vocabulary=padding, rest_costs=False)
+    return build_entropy_model({name: estimate_lm(*text, config) for name, text in texts.items()})

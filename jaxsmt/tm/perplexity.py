@@ -1,0 +1,130 @@
+"""Instance weighting: component weights λ of least cross-entropy on development pairs (Sennrich 2012, section 4.2).
+
+    H(λ) = −Σ_(s,t) p̃(s,t) log2 p(x|y; λ), one λ for each of the four features
+minimised over log λ by L-BFGS with exact gradients. H does not change with the scale of λ, so no component plays a
+special part: a useless first component gets a small weight like any other. Only the result is scaled to λ_1 = 1.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.tm.development import DevelopmentPairs
+from jaxsmt.tm.fits import FeatureFit, MixtureFit, check_development, join_features
+from jaxsmt.tm.lbfgs import minimise
+from jaxsmt.tm.objective import MIN_WEIGHT, Objective, build_problem, evaluate, limited_log_mixture, value_and_gradient
+from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
+
+START_WEIGHT = 1e-3  # at least, relative to the largest: where weights vanish, so do gradients
+
+
+@dataclass(frozen=True)
+class PerplexityConfig:
+    """How instance weights are fitted.
+
+    tolerance: of the gradient, in bits; about that much cross-entropy may be left to gain.
+    max_evaluations: of the objective, at the most.
+    prior_deviation: standard deviation of a normal prior on log λ (MAP), which keeps the weights of small sets near
+        the prior's; None: no prior (maximum likelihood).
+    """
+
+    tolerance: float = 1e-6
+    max_evaluations: int = 400
+    prior_deviation: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.tolerance > 0:
+            raise UserError(f"the tolerance of the weight fit is {self.tolerance}: give a number above 0")
+        if self.max_evaluations < 1:
+            raise UserError(f"max_evaluations of the weight fit is {self.max_evaluations}: give at least 1")
+        if self.prior_deviation is not None and not self.prior_deviation > 0:
+            raise UserError(f"prior_deviation is {self.prior_deviation}: give a number above 0, or none at all")
+
+
+def fit_instance_weights(
+    development: DevelopmentPairs, config: PerplexityConfig | None = None, prior_weights: object = None
+) -> MixtureFit:
+    """Weights λ [S, 4, D] of least cross-entropy for every development set and feature.
+
+    Args:
+      development: from `development_pairs`.
+      config: when to stop, and how strong the prior is.
+      prior_weights: [4, D] or [S, 4, D] the centre of the prior, such as the weights of all sets together; ones if
+        None.
+    """
+    config = config or PerplexityConfig()
+    check_development(development)
+    if prior_weights is not None and config.prior_deviation is None:
+        raise UserError("prior weights were given without a prior_deviation: say how far weights may be from them")
+    shape = (len(development.set_names), len(FEATURE_NAMES), len(development.component_names))
+    centre = np.zeros(shape, np.float32)
+    if prior_weights is not None:
+        centre += np.log(_checked_mixtures(development, prior_weights))
+    fits = [_fit_feature(development, feature, config, centre[:, feature]) for feature in range(len(FEATURE_NAMES))]
+    return join_features(development, fits)
+
+
+def cross_entropy(development: DevelopmentPairs, weights: object) -> np.ndarray:
+    """[S, 4] bits per used occurrence at given λ [4, D] or [S, 4, D]; NaN where a set has no pair that counts."""
+    check_development(development)
+    mixtures = _checked_mixtures(development, weights)
+    columns = []
+    for feature in range(len(FEATURE_NAMES)):
+        problem = build_problem(development, feature)
+        value, _ = evaluate(problem.objective, jnp.log(mixtures[:, feature]))
+        bits = (problem.constant + np.asarray(value, np.float64)) / np.log(2)
+        columns.append(np.where(problem.used > 0, bits, np.nan))
+    return np.stack(columns, 1)
+
+
+def _checked_mixtures(development: DevelopmentPairs, weights: object) -> np.ndarray:
+    """[S, 4, D] float32 with a largest weight of 1 and none below MIN_WEIGHT."""
+    checked = check_feature_weights(weights, development.component_names)
+    limited = np.maximum(checked / checked.max(-1, keepdims=True), np.float32(MIN_WEIGHT))
+    return np.broadcast_to(limited, (len(development.set_names), *checked.shape[-2:]))
+
+
+def _fit_feature(
+    development: DevelopmentPairs, feature: int, config: PerplexityConfig, centre: np.ndarray
+) -> FeatureFit:
+    problem = build_problem(development, feature)
+    precision = np.zeros_like(problem.used)
+    if config.prior_deviation is not None:  # −log of the prior, per occurrence
+        precision = 1 / np.maximum(problem.used, 1e-30) / config.prior_deviation**2
+    log_mixture, value, iterations, is_converged = _minimise(
+        problem.objective, jnp.asarray(centre), jnp.asarray(precision, jnp.float32),
+        config.tolerance * np.log(2), config.max_evaluations,
+    )  # fmt: skip
+    mixture = np.exp(np.asarray(log_mixture, np.float64))
+    return FeatureFit(
+        weights=mixture / mixture[:, :1],
+        cross_entropy=(problem.constant + np.asarray(value, np.float64)) / np.log(2),
+        start_cross_entropy=problem.constant / np.log(2),
+        iterations=np.asarray(iterations),
+        is_converged=np.asarray(is_converged),
+        used=problem.used,
+    )
+
+
+@jax.jit
+def _minimise(
+    objective: Objective, centre: Array, precision: Array, tolerance: float, max_evaluations: int
+) -> tuple[Array, Array, Array, Array]:
+    """log λ [S, D] (the largest 0), the objective there [S], accepted steps [S], converged [S].
+
+    precision: [S] of the normal prior around centre [S, D].
+    """
+    start = jnp.maximum(centre - centre.max(-1, keepdims=True), np.log(START_WEIGHT))
+
+    def penalised(point: Array) -> tuple[Array, Array]:
+        value, gradient = value_and_gradient(objective, point)
+        away = point - centre
+        return value + precision * (away**2).sum(-1) / 2, gradient + precision[:, None] * away
+
+    found = minimise(penalised, start, tolerance, max_evaluations)
+    value = found.value - precision * ((found.point - centre) ** 2).sum(-1) / 2
+    return limited_log_mixture(found.point), value, found.num_iterations, found.is_converged

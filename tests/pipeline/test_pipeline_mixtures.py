@@ -1,0 +1,146 @@
+"""Weights by label in a trained model: fitted ones, clusters, labels for each line."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import write_text
+from jaxsmt.pipeline.decoding import decode
+from jaxsmt.pipeline.mixing_config import MixingConfig, fixed_weights
+from jaxsmt.pipeline.model import load_model
+from jaxsmt.pipeline.training import train
+from jaxsmt.pipeline.tuning import _simplex
+from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
+
+QUICK = ("align=ibm1", "lm=trigram", "translate=[test]")
+
+
+@pytest.fixture(scope="module")
+def work_dir(tmp_path_factory):
+    return tmp_path_factory.mktemp("mixtures")
+
+
+@pytest.fixture(scope="module")
+def corpus(work_dir):
+    return write_corpus(work_dir / "corpus")
+
+
+@pytest.fixture(scope="module")
+def fitted(work_dir, corpus):
+    """A model with instance weights for both development sets."""
+    train(train_config(work_dir / "fitted", [*corpus, *QUICK]))
+    return work_dir / "fitted" / "model"
+
+
+@pytest.fixture(scope="module")
+def clustered(work_dir, corpus):
+    train(train_config(work_dir / "clustered", [*corpus, *QUICK, "mixture=clusters", "mixture.num_clusters=2"]))
+    return work_dir / "clustered" / "model"
+
+
+def translated(model_dir, folder, lines, *options):
+    write_text(folder / "input", "".join(line + "\n" for line in lines))
+    files = [f"model_dir={model_dir}", f"input={folder / 'input'}", f"output={folder / 'output'}"]
+    decode(compose_config("decode", [*files, *options]))
+    return (folder / "output").read_text(encoding="utf-8").splitlines()
+
+
+def test_each_development_set_prefers_its_own_component(fitted):
+    model = load_model(fitted)
+    assert model.labels == ("kitchen", "travel")
+    for own, name in enumerate(model.names):
+        shares = model.mixture(name) / model.mixture(name).sum(1, keepdims=True)
+        assert shares.shape == (4, 2)
+        assert shares[2, own] > 0.5  # p(t|s)
+    np.testing.assert_array_equal(model.mixture(), np.ones((4, 2)))
+
+
+def test_lines_with_labels_are_translated_as_with_that_domain(fitted, work_dir, corpus, tmp_path):
+    lines = [line for name in ("kitchen", "travel") for line in _test_lines(work_dir, name)]
+    by_domain = {
+        name: translated(fitted, tmp_path, lines, f"domain={name}", "weights.lm=0.1") for name in ("kitchen", "travel")
+    }
+    plain = translated(fitted, tmp_path, lines, "weights.lm=0.1")
+    by_domain["-"] = plain
+    labels = ["kitchen", "travel", "-"] * 4
+    write_text(tmp_path / "labels", "".join(label + "\n" for label in labels[: len(lines)]))
+    mixed = translated(
+        fitted, tmp_path, lines, f"labels={tmp_path / 'labels'}", f"labels_output={tmp_path / 'out'}", "weights.lm=0.1"
+    )
+    assert mixed == [by_domain[label][row] for row, label in enumerate(labels[: len(lines)])]
+    assert (tmp_path / "out").read_text() == (tmp_path / "labels").read_text()
+
+
+def test_wrong_labels_are_named(fitted, tmp_path):
+    write_text(tmp_path / "labels", "kitchen\ntravle\n")
+    options = [f"labels={tmp_path / 'labels'}"]
+    with pytest.raises(UserError, match=r"line 2.*travle.*travel"):
+        translated(fitted, tmp_path, ["le", "la"], *options)
+    write_text(tmp_path / "labels", "kitchen\n")
+    with pytest.raises(UserError, match="has 1 lines and the input more: give one label a line"):
+        translated(fitted, tmp_path, ["le", "la"], *options)
+    with pytest.raises(UserError, match="labels and domain exclude each other"):
+        translated(fitted, tmp_path, ["le"], *options, "domain=travel")
+
+
+def test_clusters_label_every_sentence_by_itself(clustered, work_dir, corpus, tmp_path):
+    model = load_model(clustered)
+    lines = [line for name in ("kitchen", "travel") for line in _test_lines(work_dir, name)]
+    labels = model.labels_of(lines, None)
+    assert set(labels) <= set(model.labels)
+    assert labels == [model.labels_of([line], None)[0] for line in lines]
+    whole = translated(clustered, tmp_path, lines, f"labels_output={tmp_path / 'labels'}")
+    assert (tmp_path / "labels").read_text().splitlines() == labels
+    assert whole == translated(clustered, tmp_path, lines, f"labels={tmp_path / 'labels'}")
+    settings = json.loads((clustered / "model.json").read_text())["mixing"]["labels"]
+    assert set(settings["mixtures"]) == set(settings["lm_mixtures"]) == {"cluster0", "cluster1"}
+    assert (clustered / "clusters" / "clusters.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def _test_lines(work_dir, name):
+    return (work_dir / "corpus" / f"{name}.test.fr").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("weighting", "operation", "expected"),
+    [
+        ("own", "counts", [0, 1, 0]),
+        ("others", "counts", [1, 0, 1]),
+        ("raised", "counts", [1, 7, 1]),
+        ("equal", "counts", [1, 1, 1]),
+        ("others", "wsum", [0.5, 0, 0.5]),
+        ("equal", "linear", [1 / 3] * 3),
+    ],
+)
+def test_weights_that_need_no_fit(weighting, operation, expected):
+    config = MixingConfig(operation=operation, weighting=weighting, raise_by=7.0)
+    np.testing.assert_allclose(fixed_weights(config, "b", ["a", "b", "c"]), expected)
+    nobody = fixed_weights(config, "x", ["a", "b", "c"])
+    np.testing.assert_allclose(nobody, np.full(3, nobody[0]))
+
+
+def test_points_of_the_search_are_weights_of_models():
+    for num in (2, 3, 5):
+        for point in (np.full(num - 1, 0.5), np.zeros(num - 1), np.ones(num - 1), np.linspace(0, 1, num - 1)):
+            weights = _simplex(point)
+            assert len(weights) == num
+            np.testing.assert_allclose(weights.sum(), 1)
+            assert (weights >= 0).all()
+    np.testing.assert_allclose(_simplex(np.array([0.5])), [0.5, 0.5])
+    np.testing.assert_allclose(_simplex(np.full(2, 0.5)), [1 - 0.5**0.5, 0.5**0.5 / 2, 0.5**0.5 / 2])
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"operation": "sum"}, "mixture.operation is 'sum': choose one of counts, linear"),
+        ({"weighting": "tuned"}, "mixture.weighting=tuned is for ensembles: choose another one for 'counts'"),
+        ({"epsilon": 0.0}, "mixture.epsilon is 0.0: give a positive number"),
+    ],
+)
+def test_wrong_settings_are_named(changes, sentence):
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        MixingConfig(**changes)
