@@ -45,7 +45,6 @@ REFERENCE_MEAN = {10: -128.0080, 30: -127.9078, 100: -127.8677}
 DEFAULT_CPU = {200: 0.0784, 1000: 0.3210}
 BEAMS = ((16, 48, 32, 48), (24, 64, 48, 96), (24, 80, 64, 112), (48, 128, 96, 192), (64, 192, 128, 512))
 SWAP_SPAN = 6
-DEFAULT_BEAM = (Beam().kept, Beam().rules, Beam().expanded, Beam().neighbours)
 
 
 def main() -> None:
@@ -57,7 +56,7 @@ def main() -> None:
     best = choose(runs, task, rows)
     if "default" in OPTIONS.only:
         print("\nMoses' default weights, which reward glue")
-        beams = tuple(dict.fromkeys((best, DEFAULT_BEAM)))
+        beams = tuple(dict.fromkeys((best, *(BEAMS[-3:-2] if OPTIONS.small else BEAMS[-3:]))))
         report_beams(default_task(folder, task), rows, beams, DEFAULT_CPU)
     if "phrase" in OPTIONS.only:
         report_phrases(folder, task, Beam(*best), rows)

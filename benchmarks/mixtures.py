@@ -1,4 +1,4 @@
-"""How quick mixtures of many components are: fitting their weights beside tmcombine's algorithm.
+"""How quick mixtures of many components are: fitting their weights beside tmcombine's algorithm, and decoding.
 
 Prints a table; the last line is one JSON object. Times are CPU seconds of this process after compilation, and the
 fit's include everything from looked-up development pairs to weights.
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from measure import Measurement, measured
+from mixture_decoding import measure_decoding
 from scipy.optimize import fmin_l_bfgs_b
 
 from jaxsmt.common.device import setup_device
@@ -203,7 +204,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=Sizes.pairs, help="development pairs of the fit")
     options = parser.parse_args()
-    figures = {"fit_ratio": measure_fit(Sizes(pairs=options.pairs), NUM_CLUSTERS)}
+    figures = {"fit_ratio": measure_fit(Sizes(pairs=options.pairs), NUM_CLUSTERS), **measure_decoding()}
     print(json.dumps({name: round(value, 3) for name, value in figures.items()}))
 
 

@@ -57,6 +57,13 @@ def offsets_of(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
+def ranges(first: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """first[r], first[r] + 1, … of size[r] numbers for all r, end to end [T], and the r of each [T]."""
+    row = np.repeat(np.arange(len(size)), size)
+    begin = np.cumsum(size) - size
+    return np.repeat(first - begin, size) + np.arange(len(row)), row
+
+
 def ragged_from_rows(rows: Iterable[Sequence], dtype: type = np.int32, width: int | None = None) -> Ragged:
     """Packs Python rows; `width` gives items a second axis (2 for links)."""
     rows = list(rows)

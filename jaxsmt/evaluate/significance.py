@@ -56,15 +56,16 @@ def approximate_randomisation(
     """Paired approximate randomisation (Riezler & Maxwell 2005), stratified by replica (Clark et al. 2011, section 4).
 
     baseline, system: [R, B, C] of equal R. In each trial the translations of a sentence (and replica) change sides by a
-    coin; p is the part of trials, and one more, in which the absolute difference of mean scores is larger.
+    coin; p is the part of trials, and one more, in which the absolute difference of mean scores is as large (sacrebleu
+    counts larger ones only, which makes equal systems significantly different).
     """
     difference = float(score_fn(system.sum(1)).mean() - score_fn(baseline.sum(1)).mean())
     first, second = jnp.asarray(baseline, jnp.float32), jnp.asarray(system, jnp.float32)
     moved = _in_batches(lambda key, n: _random_swaps(key, first, second, n), num_trials, seed)
     sums, total = baseline.sum(1)[None] + moved, system.sum(1)[None] - moved
     found = np.abs(score_fn(sums).mean(1) - score_fn(total).mean(1))
-    larger = int((found > abs(difference) + 1e-9).sum())
-    return PairedTest(difference, (larger + 1) / (num_trials + 1))
+    as_large = int((found >= abs(difference) - 1e-9).sum())
+    return PairedTest(difference, (as_large + 1) / (num_trials + 1))
 
 
 def paired_bootstrap(
@@ -76,7 +77,7 @@ def paired_bootstrap(
     both = jnp.asarray(np.concatenate([baseline, system]), jnp.float32)
     scores = score_fn(_in_batches(lambda key, n: _resampled_sums(key, both, n), num_trials, seed))
     drawn = np.abs(scores[:, len(baseline) :].mean(1) - scores[:, : len(baseline)].mean(1))
-    larger = int((drawn - drawn.mean() > abs(difference)).sum())
+    larger = int((drawn - drawn.mean() > abs(difference)).sum()) if drawn.any() else num_trials  # or they are equal
     return PairedTest(difference, (larger + 1) / (num_trials + 1))
 
 

@@ -233,6 +233,7 @@ class TrainSchema:
     nbest_size: int = 100
     loop: LoopSchema = field(default_factory=LoopSchema)  # type: ignore[valid-type]
     translate: list[str] = field(default_factory=lambda: ["dev", "test"])
+    all_ways: bool = True
     work_dir: str = MISSING
     output_dir: str = MISSING
     quiet: bool = False
@@ -250,7 +251,7 @@ class DecodeSchema:
     labels: str | None = None
     labels_output: str | None = None
     adapted: bool = True
-    mixture: list[float] | None = None
+    component_weights: list[float] | None = None
     lm_mixture: list[float] | None = None
     glossary: str | None = None
     nbest: int = 0

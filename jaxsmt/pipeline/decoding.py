@@ -86,7 +86,7 @@ def labels_of_block(
         if len(found) < len(block):
             raise UserError(f"'{config.labels}' has {len(given)} lines and the input more: give one label a line")
         return [None if label == NO_LABEL else label for label in found]
-    if config.domain is not None or config.mixture is not None:
+    if config.domain is not None or config.component_weights is not None:
         return [config.domain] * len(block)
     return model.labels_of(block, None)
 
@@ -95,7 +95,7 @@ def profiles_of(labels: Sequence[str | None], config: DictConfig, model: Model) 
     """One profile a line, with what the command line changes in it."""
     made = {}
     for label in dict.fromkeys(labels):
-        profile = model.profile(label, config.mixture, config.lm_mixture)
+        profile = model.profile(label, config.component_weights, config.lm_mixture)
         made[label] = dataclasses.replace(profile, weights=with_overrides(profile.weights, config.weights))
     return [made[label] for label in labels]
 

@@ -32,9 +32,12 @@ class ScoreTable:
         return sum(best.values()) / len(best) if best else 0.0
 
 
-def evaluate_model(model: Model, parts: Mapping[str, Mapping[str, BitextSource]], output_dir: Path) -> ScoreTable:
+def evaluate_model(
+    model: Model, parts: Mapping[str, Mapping[str, BitextSource]], output_dir: Path, all_ways: bool = True
+) -> ScoreTable:
     """Translates every set unweighted; where the model has its label or clusters, with the label's weights; adapted.
 
+    all_ways: otherwise only the last of these ways that the model has.
     Translations and lists of unknown words go to <output_dir>/translations, scores to <output_dir>/scores.json.
     """
     jobs = [(part, domain) for part, sources in parts.items() for domain in sources]
@@ -45,7 +48,8 @@ def evaluate_model(model: Model, parts: Mapping[str, Mapping[str, BitextSource]]
         pairs = list(read_bitext(parts[part][domain]))
         lines = [source for source, _ in pairs]
         write_text(reference_file(output_dir, part, domain), "".join(target + "\n" for _, target in pairs))
-        for name, profiles in weightings(model, lines, domain).items():
+        ways = list(weightings(model, lines, domain).items())
+        for name, profiles in ways if all_ways else ways[-1:]:
             translated, bags = _translated(translator, name, lines, profiles, [target for _, target in pairs])
             if bags is not None:
                 write_text(output_file(output_dir, part, domain, "members"), bags)

@@ -19,6 +19,7 @@ from jaxsmt.common.ragged import concatenate
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.counts import RuleCounts
 from jaxsmt.extract.extraction import extract_counts
+from jaxsmt.pipeline.clustering import tokens_of
 from jaxsmt.pipeline.components import FOLDER
 from jaxsmt.pipeline.links import TextLinks, development_links, development_texts
 from jaxsmt.pipeline.mixing_config import COUNTS, LINEAR, MixingConfig
@@ -27,10 +28,12 @@ from jaxsmt.pipeline.texts import ComponentText
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tm.component import load_component
+from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.development import DevelopmentPairs, development_pairs
 from jaxsmt.tm.fits import MixtureFit
 from jaxsmt.tm.linear import fit_linear
 from jaxsmt.tm.perplexity import fit_instance_weights
+from jaxsmt.tm.restrict import restricted_components
 from jaxsmt.tm.union import build_union
 from jaxsmt.tm.weights import FEATURE_NAMES
 
@@ -96,7 +99,10 @@ def _fit(
     components: Mapping[str, Artefact], development: Sequence[LabelledText], extract: ExtractConfig,
     config: MixingConfig, kind: str,
 ) -> MixtureFit:  # fmt: skip
-    union = build_union([load_component(part.folder / FOLDER) for part in components.values()])
+    loaded = [load_component(part.folder / FOLDER) for part in components.values()]
+    sentences = [sentence for part in development for sentence in tokens_of(part.text)]
+    usable = restricted_components(loaded, sentences)  # other pairs cannot be among those of the sentences
+    union = build_union(usable)
     labels = list(dict.fromkeys(label for part in development for label in part.labels))
     first = development[0].text  # all were prepared with one vocabulary
     counts = [_label_counts(development, label, extract) for label in labels]
@@ -106,7 +112,7 @@ def _fit(
         len(components), len(labels), len(pairs), int(pairs.num_skipped.sum()),
     )  # fmt: skip
     if kind == LINEAR:
-        return fit_linear(pairs, config.linear)
+        return fit_linear(pairs, config.linear, component_table(union, usable))
     return fit_instance_weights(pairs, config.perplexity)
 
 

@@ -57,7 +57,9 @@ def show_scores(scores: ScoreTable) -> None:
     for part, domain in dict.fromkeys((part, domain) for part, domain, _ in scores.scores):
         row = [scores.scores.get((part, domain, label)) for label in labels]
         cells = [f"{value.bleu:.2f}" if value else "" for value in row] + [f"{v.ter:.2f}" if v else "" for v in row]
-        table.add_row(part, domain, *cells, str(scores.unknown[part, domain, labels[0]]))
+        table.add_row(
+            part, domain, *cells, str(next(n for (p, d, _), n in scores.unknown.items() if (p, d) == (part, domain)))
+        )
     Console().print(table)
 
 

@@ -71,7 +71,7 @@ def train(config: DictConfig) -> float:
         sets = sources["dev"], sources["adapt"]
         model = adapted_model(store, parts, model, *sets, adapter, tuner, lists)
     log.info("model: %s", parts.folder)
-    scores = evaluate_model(model, {p: sources[p] for p in config.translate}, output_dir)
+    scores = evaluate_model(model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)
     show_scores(scores)
     return scores.mean("dev")
 

@@ -14,8 +14,7 @@ from jaxsmt.search.chart import CELLS_PER_CHUNK, IMPOSSIBLE, Beam, Chart, fill_c
 from jaxsmt.search.derivation import GLUE, UNKNOWN_WORD, Derivation, Reader
 from jaxsmt.search.forest import Layout, Plan, Sizes, plan_batch
 from jaxsmt.search.grammar import Programs, compile_by_mixture, compile_targets
-from jaxsmt.search.lists import Specials, assemble_lists, rank_rules
-from jaxsmt.search.matched import find_lists, usable_matches
+from jaxsmt.search.lists import Specials, assemble_lists
 from jaxsmt.search.matching import Matches, match_patterns
 from jaxsmt.search.planning import (
     Profiles,
@@ -25,6 +24,7 @@ from jaxsmt.search.planning import (
     distinct_profiles,
     forced_allows,
 )  # fmt: skip
+from jaxsmt.search.ranking import rank_rules
 from jaxsmt.search.rows import SearchLm, prepare_lm, start_row
 from jaxsmt.search.rules import RuleModel
 from jaxsmt.search.statistics import SearchStatistics
@@ -156,19 +156,14 @@ class Decoder:
     def _plan(
         self, layout: Layout, matches: Matches, profiles: Profiles, copy_ids: Ragged, forced: Any, sizes: Sizes | None
     ) -> tuple[Plan, SpecialEntries]:
-        lists = find_lists(self.rules, matches, profiles.of_sentence, profiles.mixture)
-        programs, target = self._programs_of(lists.pairs, lists.profile_of_pair, profiles)
-        limit = self.config.table_limit
-        ranked = rank_rules(self.rules, lists, programs, target, profiles.weights, profiles.mixture, limit)
-        matches, rule_list = usable_matches(matches, lists, ranked.list)
+        ranking = rank_rules(self.rules, matches, profiles, self._programs_of, self.config.table_limit)
         forced_lm = {key: self.lm_ids[list(ids)].tolist() if len(ids) else [] for key, ids in forced.items()}
         groups, entries = all_groups(
-            layout, matches, rule_list, len(lists.profile), profiles, copy_ids, forced, forced_lm,
+            layout, ranking.matches, ranking.rule_list, ranking.num_lists, profiles, copy_ids, forced, forced_lm,
             self.config.swap_span, self.config.drop_unknown,
         )  # fmt: skip
-        complete = assemble_lists(
-            programs, ranked, len(lists.profile), self._specials(entries, profiles), profiles.weights
-        )
+        specials = self._specials(entries, profiles)
+        complete = assemble_lists(ranking.programs, ranking.entries, ranking.num_lists, specials, profiles.weights)
         sizes = sizes or _fitting(len(layout.lengths), len(sorted_distinct(groups.cell)), len(groups.cell), complete)
         of_sentence = profiles.of_sentence
         plan = plan_batch(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.ragged import ranges
 from jaxsmt.search.ensemble import (
     SCORE_NAMES,
     SWITCHING,
@@ -106,10 +107,7 @@ class SpanNormalisedRules(EnsembleRules):
         spans = span_lists(lists)
         by_span = spans.totals(by_list, is_sum=True)
         count = np.bincount(lists.list_of_pair, minlength=len(lists.profile))
-        first, size = (np.cumsum(count) - count)[spans.list], count[spans.list]
-        begin = np.cumsum(size) - size
-        list_of_pair = np.repeat(np.arange(len(size)), size)
-        place = np.repeat(first - begin, size) + np.arange(len(list_of_pair))
+        place, list_of_pair = ranges((np.cumsum(count) - count)[spans.list], count[spans.list])
         norm = np.where(by_span > -np.inf, by_span, 0)[spans.span[list_of_pair]].astype(np.float32)
         profile = lists.profile[spans.list]
         ranking = self.mixed(scores[place] - norm, profile[list_of_pair], mixture)

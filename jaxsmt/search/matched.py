@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from jaxsmt.common.ragged import ranges
 from jaxsmt.search.grammar import Grammar
 from jaxsmt.search.matching import Matches
 from jaxsmt.search.rules import PairLists, RuleModel, SpanRules
@@ -32,14 +33,11 @@ def pair_lists(grammar: Grammar, matches: Matches, profile_of_sentence: np.ndarr
 def pairs_of_sides(grammar: Grammar, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """All pairs of source sides [Q]: pair [A] and place in `sides` [A]."""
     first = grammar.first_pair[sides]
-    sizes = grammar.first_pair[sides + 1] - first
-    begin = np.cumsum(sizes) - sizes
-    place = np.repeat(np.arange(len(sides)), sizes)
-    return np.repeat(first - begin, sizes) + np.arange(len(place)), place
+    return ranges(first, grammar.first_pair[sides + 1] - first)
 
 
 def usable_matches(matches: Matches, lists: PairLists, list_of_entry: np.ndarray) -> tuple[Matches, np.ndarray]:
-    """The matches whose list has an entry, and their lists."""
+    """The matches whose list has an entry, and their lists; list_of_entry: [E]."""
     has_entry = np.zeros(len(lists.profile) + 1, bool)  # the last one is for -1
     has_entry[list_of_entry] = True
     rows = np.flatnonzero(has_entry[lists.list_of_match])

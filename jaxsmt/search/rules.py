@@ -1,6 +1,5 @@
 """Where rules and their features come from: components with mixture weights, or a table with fixed scores."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from jaxsmt.search.grammar import Grammar, grammar_of_table, grammar_of_union
 from jaxsmt.tm.bounds import feature_bounds
-from jaxsmt.tm.features import LOG_FLOOR, Applications, prepare
+from jaxsmt.tm.features import application_features
 from jaxsmt.tm.scored import ScoredTable
 from jaxsmt.tm.union import UnionView
 from jaxsmt.tm.weights import check_feature_weights
@@ -67,13 +66,18 @@ class SpanRules(RuleModel, Protocol):
 
 @runtime_checkable
 class BoundedRules(RuleModel, Protocol):
-    """Rules whose features take long to compute and are easily bounded: few of a long list need be computed."""
+    """Rules whose features take long to compute and are easily bounded: few of a long list need be computed.
 
-    def bound(
-        self, lists: PairLists, mixture: np.ndarray | None
-    ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """Upper bounds [A, F] of the pairs' features, none of which is below LOG_FLOOR; and what computes the
-        features [n, F] of places [n] in the lists."""
+    Feature f of pair p is between LOG_FLOOR and bounds[p, f] + `bound_shift` of its source side.
+    """
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """[P, F], for any mixture."""
+        ...
+
+    def bound_shift(self, side: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        """[Q, F] of source sides [Q], each with row profile_index [Q] of `mixture`."""
         ...
 
 
@@ -115,27 +119,18 @@ class MixedRules:
         return np.broadcast_to(checked, (num_sentences, *checked.shape[-2:]))
 
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
-        return self._applications(pair_index, profile_index, mixture).features()
-
-    def bound(
-        self, lists: PairLists, mixture: np.ndarray | None
-    ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        assert mixture is not None
-        statistics, weights = self.union.statistics, mixture[lists.profile, 2]
-        first = np.searchsorted(lists.list_of_pair, np.arange(len(lists.profile)))
-        side = statistics.source_index[lists.pairs[first]]  # every list has a pair
-        total = np.einsum("qd,dq->q", weights, statistics.source_counts[:, side])
-        most = np.log(weights.max(1) / np.where(total > 0, total, 1))
-        upper = np.take(self.bounds, lists.pairs, axis=0)
-        upper[:, 2] = np.clip(upper[:, 2] + most[lists.list_of_pair], LOG_FLOOR, 0)
-        return upper, self._applications(lists.pairs, lists.profile_of_pair, mixture).features
-
-    def _applications(
-        self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None
-    ) -> Applications:
         assert mixture is not None
         profiles, of_row = np.unique(mixture, axis=0, return_inverse=True)  # sentences may share one
-        return prepare(self.union.statistics, profiles, pair_index, of_row.reshape(-1)[profile_index])
+        return application_features(self.union.statistics, profiles, pair_index, of_row.reshape(-1)[profile_index])
+
+    def bound_shift(self, side: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        """log max_d λ_d - log Σ_d λ_d c_d(s) for p(t|s); 0 where no component of positive weight knows s."""
+        assert mixture is not None
+        weights = mixture[profile_index, 2]
+        total = np.einsum("qd,dq->q", weights, self.union.statistics.source_counts[:, side])
+        shift = np.zeros((len(side), 4), np.float32)
+        shift[:, 2] = np.where(total > 0, np.log(weights.max(1) / np.where(total > 0, total, 1)), 0)
+        return shift
 
 
 def mixed_rules(union: UnionView) -> MixedRules:

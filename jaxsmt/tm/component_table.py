@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jaxsmt.common.grouping import widened
-from jaxsmt.common.ragged import offsets_of
+from jaxsmt.common.ragged import offsets_of, ranges
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.features import pair_features
 from jaxsmt.tm.union import Statistics, UnionView, build_union, intern_sides
@@ -36,9 +36,8 @@ class ComponentTable:
 
     def rows_of(self, pair_index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All rows of pairs [A], one pair after the other, and the first one's place of each pair [A]."""
-        first, size = self.first_row[pair_index], np.diff(self.first_row)[pair_index]
-        begin = np.cumsum(size) - size
-        return np.repeat(first - begin, size) + np.arange(int(size.sum())), begin
+        size = np.diff(self.first_row)[pair_index]
+        return ranges(self.first_row[pair_index], size)[0], np.cumsum(size) - size
 
     def spread(self, values: np.ndarray, missing: float) -> np.ndarray:
         """Values of rows [R, ...] as [P, D, ...], with `missing` where a component lacks the pair."""

@@ -94,7 +94,7 @@ def _fit_feature(
     problem = build_problem(development, feature)
     precision = np.zeros_like(problem.used)
     if config.prior_deviation is not None:  # −log of the prior, per occurrence
-        precision = 1 / np.maximum(problem.used, 1e-30) / config.prior_deviation**2
+        precision = np.where(problem.used > 0, 1 / np.maximum(problem.used, 1e-30), 0) / config.prior_deviation**2
     log_mixture, value, iterations, is_converged = _minimise(
         problem.objective, jnp.asarray(centre), jnp.asarray(precision, jnp.float32),
         config.tolerance * np.log(2), config.max_evaluations,

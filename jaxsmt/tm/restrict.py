@@ -15,12 +15,17 @@ from jaxsmt.tm.union import Statistics, UnionView, build_union
 
 def restricted_union(components: Sequence[Component], sentences: Sequence[Sequence[str]]) -> UnionView:
     """The union view over the pairs that can match the tokenised sentences; features are those of the whole union."""
-    parts = []
+    union = build_union(restricted_components(components, sentences))
+    return replace(union, statistics=_without_unused_word_pairs(union.statistics))
+
+
+def restricted_components(components: Sequence[Component], sentences: Sequence[Sequence[str]]) -> list[Component]:
+    """Each component with the pairs that can match the tokenised sentences; see `restrict_component`."""
+    found = []
     for component in components:
         ids = ragged_from_rows([component.source_vocabulary.encode(tokens) for tokens in sentences])
-        parts.append(restrict_component(component, ids))
-    union = build_union(parts)
-    return replace(union, statistics=_without_unused_word_pairs(union.statistics))
+        found.append(restrict_component(component, ids))
+    return found
 
 
 def restrict_component(component: Component, sentences: Ragged) -> Component:

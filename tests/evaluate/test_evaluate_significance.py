@@ -49,7 +49,7 @@ def test_a_system_does_not_differ_from_itself(outputs):
     references, first, _ = outputs
     statistics = replica_statistics("bleu", [first], [[text] for text in references])
     assert approximate_randomisation(statistics, statistics, corpus_bleu, 500).difference == 0
-    assert approximate_randomisation(statistics, statistics, corpus_bleu, 500).p_value == 1 / 501
+    assert approximate_randomisation(statistics, statistics, corpus_bleu, 500).p_value == 1
 
 
 def test_randomisation_equals_all_swaps_of_a_tiny_set():
@@ -57,7 +57,7 @@ def test_randomisation_equals_all_swaps_of_a_tiny_set():
     first, second = np.array([[[1.0], [2.0], [3.0]]]), np.array([[[2.0], [4.0], [3.5]]])
     test = approximate_randomisation(first, second, lambda sums: sums[..., 0], 20_000, seed=0)
     gaps = [abs(a * 1 + b * 2 + c * 0.5) for a in (1, -1) for b in (1, -1) for c in (1, -1)]
-    expected = np.mean([gap > 3.5 for gap in gaps])
+    expected = np.mean([gap >= 3.5 for gap in gaps])
     assert test.difference == pytest.approx(3.5)
     assert test.p_value == pytest.approx(expected + 1 / 20_001, abs=0.01)
 
@@ -97,3 +97,11 @@ def test_mistakes_are_named(outputs):
         compare_systems({"a": [first], "b": [first, second]}, goals)
     with pytest.raises(UserError, match="'meteor'"):
         compare_systems({"a": [first]}, goals, CompareConfig(metrics=("meteor",)))
+
+
+@pytest.mark.parametrize("test_fn", [approximate_randomisation, paired_bootstrap])
+def test_equal_systems_do_not_differ(test_fn):
+    statistics = np.random.default_rng(3).integers(1, 9, (2, 20, 2)).astype(float)
+    found = test_fn(statistics, statistics.copy(), lambda sums: 100 * sums[..., 0] / sums[..., 1], 100)
+    assert found.difference == 0
+    assert found.p_value == 1

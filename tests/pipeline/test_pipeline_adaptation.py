@@ -11,13 +11,15 @@ from jaxsmt.adapt.bpa_rerank import Votes
 from jaxsmt.adapt.voting import best_rows
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.pipeline.adaptation_config import BaggingStageConfig, RecogniseStageConfig, adapter_config
+from jaxsmt.pipeline.adaptation import check_adaptation
+from jaxsmt.pipeline.adaptation_config import BaggingStageConfig, BpaStageConfig, RecogniseStageConfig, adapter_config
 from jaxsmt.pipeline.adaptations import Bag, Recognition, Voting
 from jaxsmt.pipeline.adapted import AdaptedTranslator
 from jaxsmt.pipeline.bag_report import BagReport
 from jaxsmt.pipeline.bagging import decode_members, tuned_members
 from jaxsmt.pipeline.decoding import decode
 from jaxsmt.pipeline.list_adaptation import adapt_lists
+from jaxsmt.pipeline.mixing_config import MixingConfig
 from jaxsmt.pipeline.model import load_model
 from jaxsmt.pipeline.recognition import recogniser_stage, untuned, weighted_mean
 from jaxsmt.pipeline.store import Store
@@ -258,25 +260,39 @@ def test_bagging_goes_on_after_its_last_round(made, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("node", "sentence"),
     [
-        (["adapt=recognise"], "adapt=recognise tunes weights for every class: choose a tuner too"),
-        (["adapt=recognise", "tune=mert", "adapt.num_classes=3"], "adapt.num_classes is 3 and there are 2 development"),
-        (["adapt=recognise", "tune=mert", "mixture=clusters"], "mixture.labels=clusters both label sentences"),
-        (["adapt=bagging", "adapt.members=0"], "adapt.members is 0: give at least 1"),
-        (["adapt=bagging", "adapt.rounds=-1"], "adapt.rounds is -1: give at least 0"),
-        (["adapt=bagging", "+adapt.mert.restart=1"], "unknown configuration key 'mert.restart'"),
-        (["adapt=bpa", "adapt.sampler=guess"], "adapt.sampler is 'guess': choose one of heuristic, mcmc, laplace"),
-        (["adapt=bpa", "adapt.nbest=many"], "adapt=bpa: configuration key 'nbest': Value 'many'"),
-        (["adapt=bpa", "adapt.name=bap"], "adapt.name is 'bap': choose one of bagging, bpa, recognise"),
-        (["adapt=bpa", "no dev"], "an adaptation needs a development set"),
+        ({"name": "bagging", "members": 0}, "adapt.members is 0: give at least 1"),
+        ({"name": "bagging", "rounds": -1}, "adapt.rounds is -1: give at least 0"),
+        ({"name": "bagging", "mert": {"restart": 1}}, "adapt=bagging: unknown configuration key 'mert.restart'"),
+        ({"name": "bpa", "sampler": "guess"}, "adapt.sampler is 'guess': choose one of heuristic, mcmc, laplace"),
+        ({"name": "bpa", "nbest": "many"}, "adapt=bpa: configuration key 'nbest': Value 'many'"),
+        ({"name": "bpa", "nbest": 0}, "adapt.nbest is 0: give at least 1"),
+        ({"name": "recognise", "num_classes": 0}, "adapt.num_classes is 0: give at least 1"),
+        ({"name": "bap"}, "adapt.name is 'bap': choose one of bagging, bpa, recognise"),
     ],
 )
-def test_what_cannot_be_adapted_is_said_before_any_work(corpus, tmp_path, options, sentence):
-    files = [part for part in corpus if "no dev" not in options or "corpus.dev" not in part]
-    with pytest.raises(UserError) as raised:
-        train(train_config(tmp_path / "run", [*files, *(part for part in options if part != "no dev")]))
-    assert sentence in str(raised.value)
+def test_wrong_settings_are_named(node, sentence):
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        adapter_config(node)
+
+
+def test_what_cannot_be_adapted_is_named(dev_sets):
+    mixture, recognise, tuner = MixingConfig(), RecogniseStageConfig(), LITTLE_MERT
+    for sentence, arguments in {
+        "an adaptation needs a development set": (BpaStageConfig(), mixture, {}, {}, None),
+        "adapt=recognise tunes weights for every class": (recognise, mixture, dev_sets, {}, None),
+        "both label sentences": (recognise, MixingConfig(labels="clusters"), dev_sets, {}, tuner),
+        "is 3 and there are 2 development sets": (RecogniseStageConfig(num_classes=3), mixture, dev_sets, {}, tuner),
+    }.items():
+        with pytest.raises(UserError, match=sentence):
+            check_adaptation(*arguments)
+    check_adaptation(BpaStageConfig(), mixture, {}, dev_sets, None)
+
+
+def test_it_is_said_before_any_work(corpus, tmp_path):
+    with pytest.raises(UserError, match="choose a tuner too"):
+        train(train_config(tmp_path / "run", [*corpus, "adapt=recognise"]))
     assert not (tmp_path / "run" / "artefacts").exists()
 
 

@@ -2,26 +2,45 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.pipeline.comparison import compare
+from jaxsmt.pipeline.config import bitext_source
 from jaxsmt.pipeline.decoding import decode
 from jaxsmt.pipeline.list_tuning import tune_lists
 from jaxsmt.pipeline.training import train
+from jaxsmt.text.reading import read_bitext
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
 GROUPS = ("text", "align", "links", "extract", "lm", "tm", "mixture", "search", "weights")
+EXPERIMENTS = ("in_out", "it_legal", "scarce", "mixed")  # on text that is not in the repository
 CHOICES = [f"{group}={path.stem}" for group in GROUPS for path in sorted((REPOSITORY / "conf" / group).glob("*.yaml"))]
 
 
 def test_all_groups_are_covered():
     folders = {path.name for path in (REPOSITORY / "conf").iterdir() if path.is_dir()}
     assert folders == {*GROUPS, "corpus", "tune", "adapt", "evaluate"}
-    assert {path.stem for path in (REPOSITORY / "conf" / "corpus").iterdir()} == {"demo", "files"}
+    assert {path.stem for path in (REPOSITORY / "conf" / "corpus").iterdir()} == {
+        "demo",
+        "files",
+        *EXPERIMENTS,
+    }
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_corpora_of_the_experiments_are_there(real_data, monkeypatch, name):
+    monkeypatch.setenv("JAXSMT_DATA", str(real_data))
+    config = compose_config("train", [f"corpus={name}"])
+    for part in ("components", "dev", "test"):
+        for entry in config.corpus[part]:
+            spec = bitext_source(config, part, entry)
+            assert all(Path(file).is_file() for file in spec.files)
+            assert next(iter(read_bitext(spec)))
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +103,7 @@ def run_decoder(model_dir, folder, lines, options=()):
     [
         [],
         ["domain=travel"],
-        ["mixture=[1,3]", "lm_mixture=[1,3]", "weights.rule=[1,0,1,0]", "weights.lm=0.7"],
+        ["component_weights=[1,3]", "lm_mixture=[1,3]", "weights.rule=[1,0,1,0]", "weights.lm=0.7"],
         ["search.beam.kept=8", "search.max_span=5", "search.table_limit=5", "search.swap_span=3"],
     ],
 )
@@ -120,7 +139,7 @@ def test_wrong_decode_options_are_named(model_dir, tmp_path):
     for options, sentence in (
         (["nbest=5"], "nbest and nbest_output go together"),
         ([f"glossary={tmp_path / 'glossary'}"], "line 1 is not a term, a tab and its translation"),
-        (["mixture=[1,nan]"], "the weight of component 'travel' is nan"),
+        (["component_weights=[1,nan]"], "the weight of component 'travel' is nan"),
         (["weights.lm=nan"], "weights.lm is nan: give finite numbers"),
         (["domain=sea"], "domain 'sea' is not in the model: choose one of kitchen, travel"),
     ):

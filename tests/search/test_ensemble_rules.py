@@ -1,7 +1,6 @@
 """What mixtures and ensembles make of rules' scores, against the definitions."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +11,10 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.search import ensemble
 from jaxsmt.search.ensemble import EnsembleConfig, ensemble_weights, mix_scores, normalised_weights
 from jaxsmt.search.ensemble_spans import ensemble_rules, totals
-from jaxsmt.search.lists import best_of_lists
-from jaxsmt.search.matched import match_rules
+from jaxsmt.search.matched import find_lists
 from jaxsmt.search.matching import match_patterns
 from jaxsmt.search.mixtures import fill_up_rules, linear_rules, log_linear_rules
+from jaxsmt.search.ranking import best_of_lists
 from jaxsmt.search.weights import SearchWeights
 from tests.search.ensemble_oracle import EPSILON, chosen, lies_over, mixed, small_models
 from tests.tm.small_models import text_of
@@ -105,12 +104,13 @@ def test_a_span_has_the_rules_of_one_component(operation):
     rules = ensemble_rules(small.union, small.table, small.weights, config)
     matches, sentences = matches_of(small, rules)
     mixture = rules.check_mixture(np.array([[1, 1, 1], [1, 5, 1], [0, 1, 0.1], [1, 1, 1]]), 4)
-    matched = match_rules(rules, matches, np.arange(4), mixture)
+    lists = find_lists(rules, matches, np.arange(4), mixture)
     used = {}
-    for place in range(len(matched.matches)):
-        sentence, start, end, side = (int(part[place]) for part in list(vars(matched.matches).values())[:4])
-        pairs = matched.lists.pairs[matched.lists.list_of_pair == matched.lists.list_of_match[place]]
-        used.setdefault((sentence, start, end), set()).update((side, int(pair)) for pair in pairs)
+    for place, number in enumerate(lists.list_of_match.tolist()):
+        if number >= 0:
+            sentence, start, end, side = (int(part[place]) for part in list(vars(matches).values())[:4])
+            pairs = lists.pairs[lists.list_of_pair == number]
+            used.setdefault((sentence, start, end), set()).update((side, int(pair)) for pair in pairs)
     choices = set()
     for sentence, start, end in all_spans(sentences, 3):
         words = tuple(sentences[sentence][start:end].tolist())
@@ -140,26 +140,24 @@ def test_rules_are_ranked_by_scores_normalised_over_the_span(small, operation):
     rules = ensemble_rules(small.union, small.table, small.weights, config)
     matches, sentences = matches_of(small, rules)
     mixture = rules.check_mixture(np.array([[1, 1, 1], [1, 0, 1]]), 2)
-    matched = match_rules(rules, matches, np.array([0, 1, 1, 0]), mixture)
-    plain = replace(config, normalise_spans=False)
-    scores = ensemble_rules(small.union, small.table, small.weights, plain).features(
-        matched.lists.pairs, matched.lists.profile_of_pair, mixture
-    )
-    np.testing.assert_array_equal(matched.features, scores)  # the scores themselves stay
-    assert len(matched.matches) > 15
-    for place in range(len(matched.matches)):
-        sentence, start, end = (int(part[place]) for part in list(vars(matched.matches).values())[:3])
+    lists = find_lists(rules, matches, np.array([0, 1, 1, 0]), mixture)
+    assert len(matches) > 15
+    for place, number in enumerate(lists.list_of_match.tolist()):
+        sentence, start, end = (int(part[place]) for part in list(vars(matches).values())[:3])
         words = tuple(sentences[sentence][start:end].tolist())
         here = [small.scores_of(n) for n in range(len(small.pairs)) if lies_over(small.sides(n)[0], words)]
         norm = np.logaddexp.reduce(here, axis=0)
-        rows = np.flatnonzero(matched.lists.list_of_pair == matched.lists.list_of_match[place])
-        profile = matched.lists.profile[matched.lists.list_of_match[place]]
+        profile = lists.profile[number]
         assert profile == (sentence in (1, 2))
+        rows = np.flatnonzero(lists.list_of_pair == number)
+        assert {small.sides(int(pair))[0] for pair in lists.pairs[rows]} == {
+            tuple(token for token in small.union.source_sides[matches.side[place]].tolist() if token)
+        }
         for row in rows:
-            own = small.scores_of(int(matched.lists.pairs[row]))
+            own = small.scores_of(int(lists.pairs[row]))
             normalised = np.where(own > LACKS, own - np.where(norm > LACKS, norm, 0), LACKS)
             expected = mixed(normalised, mixture[profile], operation)
-            assert matched.lists.ranking[row] == pytest.approx(expected, abs=1e-5)
+            assert lists.ranking[row] == pytest.approx(expected, abs=1e-5)
 
 
 def test_features_of_mixtures_equal_the_definitions(small):

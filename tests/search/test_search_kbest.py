@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from jaxsmt.search import kbest
 from jaxsmt.search.derivation import RULE
 from jaxsmt.search.hypergraph import NO_NODE, make_hypergraph
 from jaxsmt.search.kbest import best_ways
@@ -113,6 +114,15 @@ def test_a_sentence_alone_has_the_list_that_it_has_among_others():
             graph.roots[row : row + 1], graph.score[:1], graph.unit[:1],
         )  # fmt: skip
         assert listed(alone, sides, 20, True) == [together[row]]
+
+
+def test_little_memory_changes_nothing(monkeypatch):
+    random = np.random.default_rng(8)
+    sides = random_sides(random, 12)
+    graph = random_graph(random, 3, 4, sides, 6)
+    at_once = listed(graph, sides, 30, True)
+    monkeypatch.setattr(kbest, "_CANDIDATES_AT_ONCE", 7)
+    assert listed(graph, sides, 30, True) == at_once
 
 
 def test_edges_that_no_whole_derivation_uses_are_left_out():

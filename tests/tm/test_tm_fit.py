@@ -193,6 +193,8 @@ def test_one_component_and_an_empty_set(caplog):
         fit = fit_instance_weights(emptied)
     assert "'set 1' is in a component: its weights stay equal" in caplog.text
     np.testing.assert_array_equal(fit.weights[1], np.ones((4, 3)))
+    held = fit_instance_weights(emptied, PerplexityConfig(prior_deviation=1.0))
+    np.testing.assert_array_equal(held.weights[1], np.ones((4, 3)))
     assert np.isnan(fit.cross_entropy[1]).all()
     assert np.isfinite(fit.cross_entropy[0]).all()
 

@@ -135,6 +135,22 @@ def test_loop_stops_when_weights_stay():
     assert len(result.iterations) == 2
 
 
+@pytest.mark.parametrize("patience", [1, 2])
+def test_loop_stops_when_nothing_is_gained(patience):
+    """The weights never stay, but no run is better than the first by as much as it takes."""
+
+    class Restless:
+        metric = "bleu"
+
+        def __call__(self, lists, start):
+            return start + np.array([0.0, 0.0, 0.1 * np.abs(start).sum()]), None
+
+    decoder = ToyDecoder(pool=8, size=8)
+    start, config = np.array([-1.0, 0.0, 0.0]), LoopConfig(20, min_gain=1.0, patience=patience)
+    result = tune(decoder, decoder.references, start, Restless(), config)
+    assert len(result.iterations) == 1 + patience
+
+
 def lambda_tuner():
     class Fixed:
         metric = "bleu"
