@@ -6,7 +6,6 @@ For each feature its own λ of length D (`FEATURE_NAMES` is their order):
 Natural logarithms, floored at LOG_FLOOR. Features do not change when a λ is scaled.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsmt.common.ragged import offsets_of
+from jaxsmt.common.ragged import offsets_of, ranges
 from jaxsmt.tm.selection import Selection, padded_size, select_pairs
 from jaxsmt.tm.union import Statistics, UnionView
 from jaxsmt.tm.weights import check_feature_weights
@@ -75,66 +74,42 @@ def batch_features(
     return fill(jnp.int32(0), result) if num_chunks == 1 else jax.lax.fori_loop(0, num_chunks, fill, result)
 
 
-@dataclass(frozen=True)
-class Applications:
-    """Rule applications [A] ready to be scored: pairs, each under the weights of its sentence. See `prepare`.
-
-    place: [A] of the pair in the selection; sentence: [A]; selection and tables (one for each SENTENCES_PER_CALL
-    sentences) are on the device.
-    """
-
-    place: np.ndarray
-    sentence: np.ndarray
-    selection: Selection
-    tables: "list[MixedTables]"
-    num_sentences: int
-
-    def features(self, rows: np.ndarray | None = None) -> np.ndarray:
-        """[n, 4] float32 of the applications `rows` [n], or of all."""
-        place, sentence = (self.place, self.sentence) if rows is None else (self.place[rows], self.sentence[rows])
-        num_blocks = -(-np.bincount(sentence, minlength=self.num_sentences) // BLOCK)
-        first_block = offsets_of(num_blocks)
-        order = np.argsort(sentence, kind="stable")
-        in_order = sentence[order]
-        begin = np.searchsorted(in_order, np.arange(self.num_sentences))
-        slot = np.empty(len(order), np.int64)  # of each application: every sentence has whole blocks
-        slot[order] = (first_block[:-1] * BLOCK - begin)[in_order] + np.arange(len(order))
-        blocks = np.zeros((first_block[-1], BLOCK), np.int32)
-        blocks.reshape(-1)[slot] = place
-        row = np.repeat(np.arange(self.num_sentences, dtype=np.int32), num_blocks)
-        found = []
-        for number, tables in enumerate(self.tables):
-            ends = np.minimum(np.array([number, number + 1]) * SENTENCES_PER_CALL, self.num_sentences)
-            few = slice(*first_block[ends].tolist())
-            missing = padded_size(few.stop - few.start, 4) - (few.stop - few.start)
-            own_row = np.pad(row[few] - ends[0].astype(np.int32), (0, missing))
-            values = _mixed_features(self.selection, tables, np.pad(blocks[few], ((0, missing), (0, 0))), own_row)
-            found.append(np.asarray(values)[: few.stop - few.start])
-        return np.take((found[0] if len(found) == 1 else np.concatenate(found)).reshape(-1, 4), slot, axis=0)
-
-
-def prepare(
-    statistics: Statistics, weights: np.ndarray, pair_index: np.ndarray, sentence_index: np.ndarray
-) -> Applications:
-    """Takes what rule applications need to the device, with padded shapes.
-
-    weights: [B, 4, D]; pair_index: [A] pairs; sentence_index: [A] rows of `weights`.
-    """
-    selection, place = select_pairs(statistics, pair_index)
-    selection = jax.tree.map(jnp.asarray, selection)
-    tables = []
-    for first in range(0, len(weights), SENTENCES_PER_CALL):
-        few = weights[first : first + SENTENCES_PER_CALL]
-        missing = padded_size(len(few), 1) - len(few)
-        tables.append(_mixed_tables(selection, np.pad(few, ((0, missing), (0, 0), (0, 0)), constant_values=1)))
-    return Applications(place, np.asarray(sentence_index), selection, tables, len(weights))
-
-
 def application_features(
     statistics: Statistics, weights: np.ndarray, pair_index: np.ndarray, sentence_index: np.ndarray
 ) -> np.ndarray:
-    """[A, 4] float32 features of rule applications, each with the weights of its sentence; see `prepare`."""
-    return prepare(statistics, weights, pair_index, sentence_index).features()
+    """[A, 4] float32 features of rule applications, each with the weights of its sentence.
+
+    weights: [B, 4, D]; pair_index: [A] pairs; sentence_index: [A] rows of `weights`.
+    Only the statistics that these pairs need go to the device, with padded shapes.
+    """
+    selection, place = select_pairs(statistics, pair_index)
+    selection = jax.tree.map(jnp.asarray, selection)
+    slot, first_block = _slots(np.asarray(sentence_index), len(weights))
+    blocks = np.zeros((first_block[-1], BLOCK), np.int32)
+    blocks.reshape(-1)[slot] = place
+    row = np.repeat(np.arange(len(weights), dtype=np.int32) % SENTENCES_PER_CALL, np.diff(first_block))
+    found = [np.zeros((0, BLOCK, 4), np.float32)]
+    for first in range(0, len(weights), SENTENCES_PER_CALL):
+        few = weights[first : first + SENTENCES_PER_CALL]
+        begin, end = first_block[[first, first + len(few)]].tolist()
+        missing = padded_size(len(few), 1) - len(few), padded_size(end - begin, 4) - (end - begin)
+        tables = _mixed_tables(selection, np.pad(few, ((0, missing[0]), (0, 0), (0, 0)), constant_values=1))
+        own_blocks, own_row = (
+            np.pad(blocks[begin:end], ((0, missing[1]), (0, 0))),
+            np.pad(row[begin:end], (0, missing[1])),
+        )
+        found.append(np.asarray(_mixed_features(selection, tables, own_blocks, own_row))[: end - begin])
+    return np.take(np.concatenate(found).reshape(-1, 4), slot, axis=0)
+
+
+def _slots(sentence_index: np.ndarray, num_sentences: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where each application [A] goes if every sentence has whole blocks, and each sentence's first block [B + 1]."""
+    counts = np.bincount(sentence_index, minlength=num_sentences)
+    first_block = offsets_of(-(-counts // BLOCK))
+    order = np.argsort(sentence_index, kind="stable")
+    slot = np.empty(len(order), np.int64)
+    slot[order] = ranges(first_block[:-1] * BLOCK, counts)[0]
+    return slot, first_block
 
 
 def pair_features(statistics: Statistics, weights: np.ndarray, pair_index: np.ndarray) -> np.ndarray:

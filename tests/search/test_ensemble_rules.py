@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.search import ensemble
@@ -14,7 +12,6 @@ from jaxsmt.search.ensemble_spans import ensemble_rules, totals
 from jaxsmt.search.matched import find_lists
 from jaxsmt.search.matching import match_patterns
 from jaxsmt.search.mixtures import fill_up_rules, linear_rules, log_linear_rules
-from jaxsmt.search.ranking import best_of_lists
 from jaxsmt.search.weights import SearchWeights
 from tests.search.ensemble_oracle import EPSILON, chosen, lies_over, mixed, small_models
 from tests.tm.small_models import text_of
@@ -209,17 +206,6 @@ def probability(log_value):
 
 def knows_phrase(model, source, target, feature):
     return text_of(target) in model.target if feature < 2 else source in model.source
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-4, 4)), max_size=60), st.integers(1, 6))
-@settings(max_examples=60, deadline=None)
-def test_the_best_of_lists_come_sorted(items, limit):
-    items.sort(key=lambda item: item[0])
-    owner, values = np.array([item[0] for item in items], int), np.array([item[1] for item in items], np.float32) / 3
-    order = sorted(range(len(items)), key=lambda place: (owner[place], -values[place], place))
-    seen = [sum(owner[other] == owner[place] for other in order[:rank]) for rank, place in enumerate(order)]
-    expected = [place for place, before in zip(order, seen, strict=True) if before < limit]
-    assert best_of_lists(values, owner, limit).tolist() == expected
 
 
 def test_weights_are_normalised_and_shared(small):
