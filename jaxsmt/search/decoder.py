@@ -68,7 +68,8 @@ class Request:
     sentences: source ids (UNKNOWN where the rules' vocabulary lacks the word).
     copy_ids: [T] the same words as the language model knows them, for copying; None: unknown to it.
     weights: log-linear weights.
-    mixture: component weights λ, [4, D] for all sentences or [B, 4, D]; None where there is nothing to mix.
+    mixture: component weights λ, [4, D] for all sentences or [B, 4, D], of an ensemble [D] or [B, D]; None: equal ones,
+        or nothing to mix.
     lm_mixture: [D] or [B, D] weights of the language models; None for a single one.
     forced: (sentence, start, end) → target ids that the span must become.
     """

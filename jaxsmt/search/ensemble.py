@@ -22,7 +22,6 @@ from jax import Array
 from jaxsmt.common.errors import UserError
 from jaxsmt.search.grammar import Grammar, grammar_of_union
 from jaxsmt.search.mixtures import check_epsilon
-from jaxsmt.search.weights import SearchWeights
 from jaxsmt.tm.component_table import ComponentTable
 from jaxsmt.tm.selection import padded_size
 from jaxsmt.tm.union import UnionView
@@ -40,7 +39,8 @@ class EnsembleConfig:
 
     operation: wsum, wmax, prod, switch:max or switch:sum.
     epsilon: what a component gives, under prod, to a rule that it lacks.
-    normalise_weights: divides each w_m by its L1 norm before mixing.
+    normalise_weights: divides each w_m by its L1 norm before mixing; w_m are the weights of the four rule features, so
+        those who normalise all of a component's weights do it themselves and leave this out.
     normalise_spans: ranks the rules of a source side by scores that are normalised, for each component, over all its
         rules for the span (section 3.2); the scores themselves stay. Within one component that changes nothing, so
         neither does it under switching.
@@ -134,32 +134,10 @@ def component_scores(table: ComponentTable, weights: np.ndarray) -> np.ndarray:
     return np.einsum("rf,rf->r", table.features, weights[table.component])
 
 
-def normalised_weights(weights: np.ndarray, norms: np.ndarray | None = None) -> np.ndarray:
-    """[D, 4]: each component's weights divided by its norm [D], by default their own L1 norm; zeros stay."""
-    norms = np.abs(weights).sum(1) if norms is None else np.asarray(norms, np.float32)
-    return weights / np.where(norms > 0, norms, 1)[:, None]
-
-
-def ensemble_weights(
-    tuned: Sequence[SearchWeights], component_weights: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, SearchWeights]:
-    """What an ensemble needs of its components' tuned weights.
-
-    Returns the rule weights [D, 4], the L1 norm [D] of all of a component's weights (but for unknown words), and the
-    shared weights: the component-weighted mean of the normalised ones, with weight 1 for the ensemble's score.
-    """
-    rule = np.array([weights.rule for weights in tuned], np.float32)
-    norms = np.array([float(weights.norm + np.abs(weights.glue)) for weights in tuned], np.float32)
-    share = np.ones(len(tuned)) if component_weights is None else np.asarray(component_weights, float)
-    share = share / share.sum()
-
-    def mean(name: str, divisor: np.ndarray) -> float:
-        return float((share * np.array([getattr(weights, name) for weights in tuned]) / divisor).sum())
-
-    divisor = np.where(norms > 0, norms, 1).astype(np.float64)
-    names = ("lm", "word_penalty", "phrase_penalty", "glue")
-    shared = {name: mean(name, divisor) for name in names}
-    return rule, norms, SearchWeights(rule=(1.0,), unknown=mean("unknown", np.ones(len(tuned))), **shared)
+def normalised_weights(weights: np.ndarray) -> np.ndarray:
+    """[D, 4]: each component's weights divided by their L1 norm; zeros stay."""
+    norms = np.abs(weights).sum(1, keepdims=True)
+    return weights / np.where(norms > 0, norms, 1)
 
 
 def score_grammar(union: UnionView) -> Grammar:

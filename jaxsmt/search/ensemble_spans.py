@@ -162,19 +162,16 @@ def ensemble_rules(
     table: ComponentTable,
     weights: Any,
     config: EnsembleConfig | None = None,
-    norms: np.ndarray | None = None,
 ) -> EnsembleRules | SwitchRules:
     """An ensemble of the components of a union; search with weight 1 for its one rule feature.
 
     table: `component_table` of the same components.
     weights: [D, 4] each component's tuned weights of its four features.
-    norms: [D] what they are divided by, such as the L1 norm of all of a component's weights (`ensemble_weights`);
-        the L1 norm of these four by default.
     """
     config = config or EnsembleConfig()
     weights = check_rule_weights(weights, union.names)
     if config.normalise_weights:
-        weights = normalised_weights(weights, norms)
+        weights = normalised_weights(weights)
     scores = component_scores(table, weights)
     if config.operation not in SWITCHING:
         kind = SpanNormalisedRules if config.normalise_spans else EnsembleRules

@@ -93,7 +93,7 @@ class Sizes:
     sentences: int = 128
     cells: int = 1 << 14
     groups: int = 1 << 18
-    entries: int = 1 << 17
+    entries: int = 1 << 18  # sentences with mixtures of their own share no rule lists
     rows: int = 1 << 17
 
     def scaled(self, factor: int, divisor: int = 1) -> "Sizes":

@@ -13,14 +13,14 @@ import numpy as np
 from jaxsmt.common.ragged import ranges
 from jaxsmt.search.grammar import Programs
 from jaxsmt.search.lists import RankedRules
-from jaxsmt.search.matched import find_lists, usable_matches
+from jaxsmt.search.matched import find_lists, pair_lists, usable_matches
 from jaxsmt.search.matching import Matches
 from jaxsmt.search.planning import Profiles
 from jaxsmt.search.rules import BoundedRules, PairLists, RuleModel
 from jaxsmt.tm.features import LOG_FLOOR
 
 FIRST_TRIED = 1.6  # of a long list so many times the table limit are scored first, in the order of their bounds
-BOUND_ERROR = 0.01  # bounds and scores are rounded
+BOUND_ERROR = 1e-4  # bounds and scores are rounded, more so the larger they are
 
 ProgramsFn = Callable[[np.ndarray, np.ndarray, Profiles], tuple[Programs, np.ndarray]]
 
@@ -58,9 +58,11 @@ def rank_rules(
 
     programs_fn: compiled targets, and the places there of pairs [A] for profiles [A].
     """
-    is_bounded = isinstance(rules, BoundedRules)
-    of_sentence = _without_mixture(profiles)[profiles.of_sentence] if is_bounded else profiles.of_sentence
-    lists, weights = find_lists(rules, matches, of_sentence, profiles.mixture), profiles.weights
+    weights = profiles.weights
+    if isinstance(rules, BoundedRules):
+        lists = pair_lists(rules.grammar, matches, _without_mixture(profiles)[profiles.of_sentence])
+    else:
+        lists = find_lists(rules, matches, profiles.of_sentence, profiles.mixture)
     programs, target = programs_fn(lists.pairs, lists.profile_of_pair, profiles)
     profile, num_words = lists.profile_of_pair, programs.num_words[target].astype(np.float32)
     penalties = weights.phrase_penalty[profile] - weights.word_penalty[profile] * num_words
@@ -139,7 +141,8 @@ def _by_bounds(
 
     tried = np.minimum(size, int(FIRST_TRIED * limit))
     head = scored(np.zeros_like(first), tried)
-    least = least_kept(outside[head[0]] + head[2], head[1], limit, len(keys)) - shift - BOUND_ERROR
+    least = least_kept(outside[head[0]] + head[2], head[1], limit, len(keys)) - shift
+    least -= BOUND_ERROR * (1 + np.abs(least))
     tail = scored(tried, np.maximum(_num_at_least(upper[order], first, size, least) - tried, 0))
     place, owner, own = (np.concatenate(parts) for parts in zip(head, tail, strict=True))
     by_list = np.argsort(owner * max(len(outside), 1) + place)

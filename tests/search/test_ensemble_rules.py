@@ -7,12 +7,11 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.search import ensemble
-from jaxsmt.search.ensemble import EnsembleConfig, ensemble_weights, mix_scores, normalised_weights
+from jaxsmt.search.ensemble import EnsembleConfig, mix_scores, normalised_weights
 from jaxsmt.search.ensemble_spans import ensemble_rules, totals
 from jaxsmt.search.matched import find_lists
 from jaxsmt.search.matching import match_patterns
 from jaxsmt.search.mixtures import fill_up_rules, linear_rules, log_linear_rules
-from jaxsmt.search.weights import SearchWeights
 from tests.search.ensemble_oracle import EPSILON, chosen, lies_over, mixed, small_models
 from tests.tm.small_models import text_of
 
@@ -208,19 +207,9 @@ def knows_phrase(model, source, target, feature):
     return text_of(target) in model.target if feature < 2 else source in model.source
 
 
-def test_weights_are_normalised_and_shared(small):
+def test_weights_are_normalised(small):
     weights = np.array([[1, -1, 2, 0], [0, 0, 0, 0]], np.float32)
     np.testing.assert_allclose(normalised_weights(weights), [[0.25, -0.25, 0.5, 0], [0, 0, 0, 0]])
-    np.testing.assert_allclose(normalised_weights(weights, np.array([10, 10])), weights / 10)
-    tuned = [
-        SearchWeights((1, 1, 1, 1), lm=2, word_penalty=-2, phrase_penalty=1, glue=-1, unknown=1),
-        SearchWeights((1, 0, 0, 0), lm=1, word_penalty=0, phrase_penalty=0, glue=0, unknown=3),
-    ]
-    rule, norms, shared = ensemble_weights(tuned, np.array([3.0, 1.0]))
-    np.testing.assert_allclose(norms, [10, 2])
-    np.testing.assert_allclose(rule, [[1, 1, 1, 1], [1, 0, 0, 0]])
-    assert (shared.rule, shared.lm) == ((1.0,), pytest.approx(0.75 * 0.2 + 0.25 * 0.5))
-    assert (shared.word_penalty, shared.unknown) == (pytest.approx(-0.15), pytest.approx(1.5))
     plain = ensemble_rules(small.union, small.table, small.weights, EnsembleConfig(normalise_weights=False))
     scaled = ensemble_rules(small.union, small.table, small.weights * 8)
     np.testing.assert_allclose(scaled.scores[:, 0] * np.abs(small.weights[0]).sum(), plain.scores[:, 0], rtol=1e-5)

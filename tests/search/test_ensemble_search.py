@@ -10,11 +10,12 @@ from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
 from jaxsmt.search.ensemble import EnsembleConfig
 from jaxsmt.search.ensemble_spans import ensemble_rules
 from jaxsmt.search.mixtures import linear_rules
+from jaxsmt.search.nbest import nbest
 from jaxsmt.search.rescoring import rescore
 from jaxsmt.search.rules import mixed_rules
 from jaxsmt.tm.features import pair_features
 from tests.search.ensemble_oracle import EPSILON, Small, small_models, translations
-from tests.search.search_oracle import WEIGHTS, random_lm, with_lm
+from tests.search.search_oracle import WEIGHTS, random_lm, random_table, with_lm
 from tests.tm.small_models import Model, to_component
 
 SEARCH = replace(WEIGHTS, rule=(1.0,))
@@ -39,7 +40,10 @@ def small() -> Small:
 
 @pytest.fixture(scope="module")
 def automaton():
-    return random_lm(np.random.default_rng(3), 3)
+    """The one of test_search_nbest, so that tests share compiled programs."""
+    random = np.random.default_rng(4)
+    random_table(random, 12, 2)
+    return random_lm(random, 3)
 
 
 def decoder_of(small, automaton, rules):
@@ -68,6 +72,21 @@ def test_the_chart_finds_the_best_derivation_of_each_operation(small, automaton,
         (derivation,) = decoder.translate(alone)
         assert derivation.root == together[row].root
         assert derivation.score == pytest.approx(together[row].score, abs=1e-6)
+
+
+def test_lists_of_an_ensemble_are_complete_and_rescored(small, automaton):
+    config, sentences = CONFIGS["switch:max"], small.sentences(TEXTS)
+    decoder = decoder_of(small, automaton, ensemble_rules(small.union, small.table, small.weights, config))
+    request = Request(sentences, weights=SEARCH, mixture=LAMBDA)
+    lists = nbest(decoder, request, 1000)
+    for row, found in enumerate(lists):
+        weights = LAMBDA[row].astype(float) / LAMBDA[row].sum()
+        expected = translations(small, config, weights, sentences[row], max_span=3)
+        expected = {tokens: score for score, tokens in with_lm(expected, automaton, lm_ids=small.lm_ids)}
+        assert {item.tokens for item in found} == set(expected)
+        np.testing.assert_allclose([item.score for item in found], [expected[item.tokens] for item in found], atol=1e-4)
+        features = rescore(decoder, request, found, [row] * len(found))
+        np.testing.assert_allclose(features.score, [item.score for item in found], atol=1e-4)
 
 
 def single(small, d):
