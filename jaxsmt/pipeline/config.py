@@ -127,12 +127,14 @@ class LinksConfig:
 
     scope: 'joint' trains one aligner on the text of all components, 'separate' one for each.
     files: Pharaoh files by component, instead of training.
+    development: Pharaoh files by development set, instead of aligning them with what was trained.
     aligner: the folder of an aligner trained before, instead of training.
     export: writes all links as Pharaoh files to <output_dir>/links.
     """
 
     scope: str = "joint"
     files: dict[str, str] = field(default_factory=dict)
+    development: dict[str, str] = field(default_factory=dict)
     aligner: str | None = None
     export: bool = False
 

@@ -78,14 +78,19 @@ def development_texts(
 
 
 def development_links(
-    store: Store, development: Mapping[str, ComponentText], links: Mapping[str, TextLinks]
+    store: Store, development: Mapping[str, ComponentText], links: Mapping[str, TextLinks], given: Mapping[str, str]
 ) -> dict[str, TextLinks]:
-    """Links of development sets by the aligner of their component, or else the first there is; none without one."""
+    """Links of development sets: from given files, or by the aligner of their component, or else the first there is."""
+    unknown = sorted(set(given) - set(development))
+    if unknown:
+        raise UserError(f"links.development names '{unknown[0]}', which is not a development set: see corpus.dev")
+    found = {name: _given_links(store, development[name], path) for name, path in given.items()}
     aligners = {name: part.aligner for name, part in links.items() if part.aligner is not None}
     if not aligners:
-        return {}
+        return found
     first = next(iter(aligners.values()))
-    return {name: links_by_aligner(store, text, aligners.get(name) or first) for name, text in development.items()}
+    rest = {name: text for name, text in development.items() if name not in found}
+    return found | {name: links_by_aligner(store, text, aligners.get(name) or first) for name, text in rest.items()}
 
 
 def export_links(folder: Path, links: Mapping[str, TextLinks]) -> None:

@@ -59,13 +59,14 @@ class LabelledText:
 
 
 def develop(
-    store: Store, sources: Mapping[str, BitextSource], texts: Sequence[ComponentText], links: Mapping[str, TextLinks]
-) -> list[DevelopmentSet]:
-    """Prepares and aligns the development sets; none where no component was made of text."""
+    store: Store, sources: Mapping[str, BitextSource], texts: Sequence[ComponentText], links: Mapping[str, TextLinks],
+    given: Mapping[str, str],
+) -> list[DevelopmentSet]:  # fmt: skip
+    """Prepares and aligns the development sets; none where no component was made of text. given: files of links."""
     if not texts:
         return []
     prepared = development_texts(store, sources, texts)
-    found = development_links(store, prepared, links)
+    found = development_links(store, prepared, links, given)
     return [DevelopmentSet(name, text, found.get(name)) for name, text in prepared.items()]
 
 

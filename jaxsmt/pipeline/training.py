@@ -57,8 +57,9 @@ def train(config: DictConfig) -> float:
     lms = mix_language_models(store, texts, sources["dev"], sides[1], config, output_dir)
     show_components(texts, components)
     show_lms(lms)
-    development = develop(store, sources["dev"], texts, links)
-    if room_config(LinksConfig, config.links).export:
+    links_config = room_config(LinksConfig, config.links)
+    development = develop(store, sources["dev"], texts, links, links_config.development)
+    if links_config.export:
         export_links(
             output_dir / "links", links | {f"dev.{part.name}": part.links for part in development if part.links}
         )
