@@ -11,7 +11,7 @@ wsum and wmax. Language model, word, phrase and glue penalty are outside and sha
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -92,6 +92,17 @@ class EnsembleRules:
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         assert mixture is not None
         return self.mixed(self.scores[pair_index], profile_index, mixture)[:, None]
+
+    @cached_property
+    def bounds(self) -> np.ndarray:
+        """[P, 1]: no mixture is above the best component, as λ has sum 1."""
+        best = self.scores.max(1, keepdims=True)
+        return (
+            np.maximum(best, np.log(self.config.epsilon), dtype=np.float32) if self.config.operation == "prod" else best
+        )
+
+    def bound_shift(self, side: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        return np.zeros((len(side), 1), np.float32)
 
     def mixed(self, scores: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray) -> np.ndarray:
         """[A] from the components' scores [A, D], λ of rule a being row profile_index[a] of the mixture."""

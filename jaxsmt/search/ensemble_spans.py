@@ -50,15 +50,13 @@ class SwitchRules:
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         return self.scores[pair_index][:, None]
 
-    def refine(self, lists: PairLists, mixture: np.ndarray | None) -> PairLists:
-        """A list for each (profile, source side, component) that some span has chosen."""
+    def refine(self, lists: PairLists, profile_of_match: np.ndarray, mixture: np.ndarray | None) -> PairLists:
+        """A list for each (source side, component) that some span has chosen."""
         assert mixture is not None
-        num = len(self.names)
-        component = self.component[lists.pairs]
-        by_list = totals(
-            lists.list_of_pair, component, self.scores[lists.pairs], (len(lists.profile), num), self._is_sum
-        )
-        spans = span_lists(lists)
+        num, component = len(self.names), self.component[lists.pairs]
+        shape = (len(lists.profile), num)
+        by_list = totals(lists.list_of_pair, component, self.scores[lists.pairs], shape, self._is_sum)
+        spans = span_lists(lists, profile_of_match)
         chosen = self.choose(spans.totals(by_list, self._is_sum), mixture[spans.profile])[lists.span_of_match]
         has_rule = (chosen >= 0) & (by_list[lists.list_of_match, chosen] > -np.inf)
         key_of_match = np.where(has_rule, lists.list_of_match * num + chosen, -1)
@@ -97,19 +95,19 @@ class SwitchRules:
 class SpanNormalisedRules(EnsembleRules):
     """`EnsembleRules` whose best rules of a source side are chosen by scores normalised over the span."""
 
-    def refine(self, lists: PairLists, mixture: np.ndarray | None) -> PairLists:
+    def refine(self, lists: PairLists, profile_of_match: np.ndarray, mixture: np.ndarray | None) -> PairLists:
         """A list for each (span, source side), with a ranking of its own."""
         assert mixture is not None
         scores = self.scores[lists.pairs]
         pair, component = np.nonzero(scores > -np.inf)
         shape = (len(lists.profile), len(self.names))
         by_list = totals(lists.list_of_pair[pair], component, scores[pair, component], shape, is_sum=True)
-        spans = span_lists(lists)
+        spans = span_lists(lists, profile_of_match)
         by_span = spans.totals(by_list, is_sum=True)
         count = np.bincount(lists.list_of_pair, minlength=len(lists.profile))
         place, list_of_pair = ranges((np.cumsum(count) - count)[spans.list], count[spans.list])
         norm = np.where(by_span > -np.inf, by_span, 0)[spans.span[list_of_pair]].astype(np.float32)
-        profile = lists.profile[spans.list]
+        profile = spans.profile[spans.span]
         ranking = self.mixed(scores[place] - norm, profile[list_of_pair], mixture)
         return PairLists(lists.pairs[place], list_of_pair, profile, spans.of_match, lists.span_of_match, ranking)
 
@@ -148,12 +146,12 @@ class SpanLists(NamedTuple):
         return totals(np.repeat(self.span, num), component, values, (len(self.profile), num), is_sum)
 
 
-def span_lists(lists: PairLists) -> SpanLists:
+def span_lists(lists: PairLists, profile_of_match: np.ndarray) -> SpanLists:
     num = max(len(lists.profile), 1)
     keys, place = np.unique(lists.span_of_match * num + lists.list_of_match, return_inverse=True)
     span, number = np.divmod(keys, num)
     profile = np.zeros(int(span.max(initial=-1)) + 1, np.int64)
-    profile[span] = lists.profile[number]
+    profile[lists.span_of_match] = profile_of_match
     return SpanLists(span, number, place.reshape(-1), profile)
 
 

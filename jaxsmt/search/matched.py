@@ -5,15 +5,7 @@ import numpy as np
 from jaxsmt.common.ragged import ranges
 from jaxsmt.search.grammar import Grammar
 from jaxsmt.search.matching import Matches
-from jaxsmt.search.rules import PairLists, RuleModel, SpanRules
-
-
-def find_lists(
-    rules: RuleModel, matches: Matches, profile_of_sentence: np.ndarray, mixture: np.ndarray | None
-) -> PairLists:
-    """The rules that matches may use; profile_of_sentence: [B]; mixture: by profile."""
-    lists = pair_lists(rules.grammar, matches, profile_of_sentence)
-    return rules.refine(lists, mixture) if isinstance(rules, SpanRules) else lists
+from jaxsmt.search.rules import PairLists
 
 
 def pair_lists(grammar: Grammar, matches: Matches, profile_of_sentence: np.ndarray) -> PairLists:

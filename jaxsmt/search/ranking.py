@@ -13,11 +13,10 @@ import numpy as np
 from jaxsmt.common.ragged import ranges
 from jaxsmt.search.grammar import Programs
 from jaxsmt.search.lists import RankedRules
-from jaxsmt.search.matched import find_lists, pair_lists, usable_matches
+from jaxsmt.search.matched import pair_lists, usable_matches
 from jaxsmt.search.matching import Matches
 from jaxsmt.search.planning import Profiles
-from jaxsmt.search.rules import BoundedRules, PairLists, RuleModel
-from jaxsmt.tm.features import LOG_FLOOR
+from jaxsmt.search.rules import BoundedRules, PairLists, RuleModel, SpanRules
 
 FIRST_TRIED = 1.6  # of a long list so many times the table limit are scored first, in the order of their bounds
 BOUND_ERROR = 1e-4  # bounds and scores are rounded, more so the larger they are
@@ -58,18 +57,22 @@ def rank_rules(
 
     programs_fn: compiled targets, and the places there of pairs [A] for profiles [A].
     """
-    weights = profiles.weights
-    if isinstance(rules, BoundedRules):
-        lists = pair_lists(rules.grammar, matches, _without_mixture(profiles)[profiles.of_sentence])
-    else:
-        lists = find_lists(rules, matches, profiles.of_sentence, profiles.mixture)
+    weights, profile_of_match = profiles.weights, profiles.of_sentence[matches.sentence]
+    by_span = rules if isinstance(rules, SpanRules) else None
+    bounded = rules if isinstance(rules, BoundedRules) and by_span is None else None
+    if (weights.rule < 0).any():
+        bounded = None  # there are no bounds from below
+    is_shared = bounded is not None or by_span is not None
+    of_sentence = _without_mixture(profiles)[profiles.of_sentence] if is_shared else profiles.of_sentence
+    lists = pair_lists(rules.grammar, matches, of_sentence)
+    if by_span is not None:
+        lists = by_span.refine(lists, profile_of_match, profiles.mixture)
     programs, target = programs_fn(lists.pairs, lists.profile_of_pair, profiles)
     profile, num_words = lists.profile_of_pair, programs.num_words[target].astype(np.float32)
     penalties = weights.phrase_penalty[profile] - weights.word_penalty[profile] * num_words
     outside = penalties + weights.lm[profile] * programs.log_p[target]  # Moses, too, ranks with the words' log p
-    if isinstance(rules, BoundedRules):
-        profile_of_match = profiles.of_sentence[matches.sentence]
-        found = _by_bounds(rules, lists, outside, profile_of_match, weights.rule, profiles.mixture, table_limit)
+    if bounded is not None:
+        found = _by_bounds(bounded, lists, outside, profile_of_match, weights.rule, profiles.mixture, table_limit)
     else:
         found = _all_pairs(rules, lists, weights.rule, profiles.mixture)
     few = found.lists
@@ -118,25 +121,26 @@ def _by_bounds(
     """Pairs among which are the `limit` best of each (profile, list of `base`), scored.
 
     base: lists under profiles that stand for all which differ in the mixture only.
-    outside: [A] what counts in the ranking beside w·h; rule_weights: [U, F].
+    outside: [A] what counts in the ranking beside w·h; rule_weights: [U, F], none negative.
     """
     num_base = max(len(base.profile), 1)
     keys, list_of_match = np.unique(profile_of_match * num_base + base.list_of_match, return_inverse=True)
     profile, number = np.divmod(keys, num_base)
     count = np.bincount(base.list_of_pair, minlength=num_base)
     first, size = (np.cumsum(count) - count)[number], count[number]
-    positive, negative = np.maximum(rule_weights, 0), np.minimum(rule_weights, 0)
-    upper = outside + _scores(np.take(rules.bounds, base.pairs, axis=0), positive, base.profile_of_pair)
+    upper = outside + _scores(np.take(rules.bounds, base.pairs, axis=0), rule_weights, base.profile_of_pair)
     order = descending_in_lists(upper, base.list_of_pair)
     side = np.searchsorted(rules.grammar.first_pair, base.pairs[first], side="right") - 1
-    shift = _scores(rules.bound_shift(side, profile, mixture), positive, profile)
-    shift += LOG_FLOOR * negative.sum(1)[profile]
+    shift = _scores(rules.bound_shift(side, profile, mixture), rule_weights, profile)
 
     def scored(begin: np.ndarray, num: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Place, list and w·h of ranks begin..begin + num - 1 of each list."""
         rank, owner = ranges(first + begin, num)
         place = order[rank]
         features = rules.features(base.pairs[place], profile[owner], mixture)
+        exists = features[:, 0] > -np.inf
+        if not exists.all():
+            place, owner, features = place[exists], owner[exists], features[exists]
         return place, owner, _scores(features, rule_weights, profile[owner])
 
     tried = np.minimum(size, int(FIRST_TRIED * limit))

@@ -59,8 +59,12 @@ class PairLists(NamedTuple):
 class SpanRules(RuleModel, Protocol):
     """Rules whose use depends on what else there is for a span."""
 
-    def refine(self, lists: PairLists, mixture: np.ndarray | None) -> PairLists:
-        """The lists with what each span may use, under `mixture` by profile."""
+    def refine(self, lists: PairLists, profile_of_match: np.ndarray, mixture: np.ndarray | None) -> PairLists:
+        """The lists with what each span may use.
+
+        lists: under profiles that stand for all which differ in the mixture only.
+        profile_of_match: [M] rows of `mixture`.
+        """
         ...
 
 
@@ -68,7 +72,7 @@ class SpanRules(RuleModel, Protocol):
 class BoundedRules(RuleModel, Protocol):
     """Rules whose features take long to compute and are easily bounded: few of a long list need be computed.
 
-    Feature f of pair p is between LOG_FLOOR and bounds[p, f] + `bound_shift` of its source side.
+    Feature f of pair p is at most bounds[p, f] + `bound_shift` of its source side.
     """
 
     @property

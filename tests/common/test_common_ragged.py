@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxsmt.common.ragged import concatenate, ragged_from_rows
+from jaxsmt.common.ragged import concatenate, ragged_from_rows, ranges
 
 ROWS = st.lists(st.lists(st.integers(1, 99), max_size=5), max_size=6)
 
@@ -32,3 +32,10 @@ def test_rows_of_links_have_two_columns():
     links = ragged_from_rows([[(0, 1), (2, 3)], []], width=2)
     assert links.values.shape == (2, 2)
     assert links.padded(np.array([0, 1]), 3, fill=-1).tolist() == [[[0, 1], [2, 3], [-1, -1]], [[-1, -1]] * 3]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=6))
+def test_ranges_are_laid_end_to_end(items):
+    numbers, rows = ranges(*np.array(items, np.int64).reshape(-1, 2).T)
+    assert numbers.tolist() == [first + step for first, size in items for step in range(size)]
+    assert rows.tolist() == [row for row, (_, size) in enumerate(items) for _ in range(size)]

@@ -9,7 +9,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.search import ensemble
 from jaxsmt.search.ensemble import EnsembleConfig, mix_scores, normalised_weights
 from jaxsmt.search.ensemble_spans import ensemble_rules, totals
-from jaxsmt.search.matched import find_lists
+from jaxsmt.search.matched import pair_lists
 from jaxsmt.search.matching import match_patterns
 from jaxsmt.search.mixtures import fill_up_rules, linear_rules, log_linear_rules
 from tests.search.ensemble_oracle import EPSILON, chosen, lies_over, mixed, small_models
@@ -100,7 +100,8 @@ def test_a_span_has_the_rules_of_one_component(operation):
     rules = ensemble_rules(small.union, small.table, small.weights, config)
     matches, sentences = matches_of(small, rules)
     mixture = rules.check_mixture(np.array([[1, 1, 1], [1, 5, 1], [0, 1, 0.1], [1, 1, 1]]), 4)
-    lists = find_lists(rules, matches, np.arange(4), mixture)
+    lists = pair_lists(rules.grammar, matches, np.zeros(4, int))
+    lists = rules.refine(lists, matches.sentence, mixture)
     used = {}
     for place, number in enumerate(lists.list_of_match.tolist()):
         if number >= 0:
@@ -136,7 +137,8 @@ def test_rules_are_ranked_by_scores_normalised_over_the_span(small, operation):
     rules = ensemble_rules(small.union, small.table, small.weights, config)
     matches, sentences = matches_of(small, rules)
     mixture = rules.check_mixture(np.array([[1, 1, 1], [1, 0, 1]]), 2)
-    lists = find_lists(rules, matches, np.array([0, 1, 1, 0]), mixture)
+    lists = pair_lists(rules.grammar, matches, np.zeros(4, int))
+    lists = rules.refine(lists, np.array([0, 1, 1, 0])[matches.sentence], mixture)
     assert len(matches) > 15
     for place, number in enumerate(lists.list_of_match.tolist()):
         sentence, start, end = (int(part[place]) for part in list(vars(matches).values())[:3])

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxsmt.common.ragged import ragged_from_rows
+from jaxsmt.search.ensemble import MIXING, EnsembleConfig
+from jaxsmt.search.ensemble_spans import ensemble_rules
 from jaxsmt.search.grammar import Programs
 from jaxsmt.search.matching import match_patterns
 from jaxsmt.search.planning import distinct_profiles
@@ -16,6 +18,7 @@ from jaxsmt.search.ranking import best_of_lists, rank_rules
 from jaxsmt.search.rules import BoundedRules, mixed_rules
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.tm.bounds import feature_bounds
+from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.features import application_features
 from jaxsmt.tm.union import build_union
 from tests.tm.small_models import random_model, to_component
@@ -41,11 +44,22 @@ class Plain:
 
 
 @pytest.fixture(scope="module")
-def rules():
+def components():
     rng = np.random.default_rng(5)
     kinds = ("hiero", "phrase", "hiero")
     models = [random_model(rng, 70, kind, num_words=2) for kind in kinds]
-    return mixed_rules(build_union([to_component(model, f"m{d}", rng, kinds[d]) for d, model in enumerate(models)]))
+    return [to_component(model, f"m{d}", rng, kinds[d]) for d, model in enumerate(models)]
+
+
+@pytest.fixture(scope="module")
+def rules(components):
+    return mixed_rules(build_union(components))
+
+
+def ensemble_of(components, operation):
+    union = build_union(components)
+    weights = np.random.default_rng(8).uniform(0.1, 1, (3, 4))
+    return ensemble_rules(union, component_table(union, components), weights, EnsembleConfig(operation))
 
 
 def mixtures():
@@ -56,17 +70,20 @@ def mixtures():
     return mixture
 
 
-@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("kind", ["counts", "negative", "wsum", "wmax", "prod"])
 @pytest.mark.parametrize("limit", [1, 2, 5, 100])
-def test_bounds_leave_the_best_rules(rules, sign, limit):
+def test_bounds_leave_the_best_rules(components, rules, kind, limit):
+    if kind in MIXING:
+        rules = ensemble_of(components, kind)
     rng = np.random.default_rng(limit)
     words = list(range(6, len(rules.grammar.source_vocabulary)))
     sentences = ragged_from_rows([rng.choice(words, length).tolist() for length in (5, 4, 5, 0, 1, 5)])
     matches = match_patterns(rules.grammar.trie, sentences, 4)
     of = np.array([0, 1, 1, 0, 0, 0])  # two different vectors w, and six λ
-    rule = rng.uniform(0.1, 1, (2, 4)) * [1, 1, sign, 1]
-    weights = SearchWeights(rule[of], lm=np.array([0.1, 0.5])[of]).of_sentences(NUM_SENTENCES, 4)
-    profiles = distinct_profiles(weights, rules.check_mixture(mixtures(), NUM_SENTENCES), None)
+    rule = rng.uniform(0.1, 1, (2, 4)) * [1, 1, -1 if kind == "negative" else 1, 1]
+    rule, mixture = (rule[:, :1], mixtures()[:, 0]) if kind in MIXING else (rule, mixtures())
+    weights = SearchWeights(rule[of], lm=np.array([0.1, 0.5])[of]).of_sentences(NUM_SENTENCES, rule.shape[1])
+    profiles = distinct_profiles(weights, rules.check_mixture(mixture, NUM_SENTENCES), None)
     num = len(rules.grammar.target_sides)
     columns = rng.normal(size=(2, num)).astype(np.float32), rng.integers(0, 4, num).astype(np.int32)
     programs = Programs(np.zeros((1, 1)), np.zeros((num, 1)), *columns[0], columns[1])
@@ -80,7 +97,10 @@ def test_bounds_leave_the_best_rules(rules, sign, limit):
         np.testing.assert_array_equal(getattr(found.entries, name), getattr(expected.entries, name))
     np.testing.assert_allclose(found.entries.score, expected.entries.score, atol=1e-4)
     np.testing.assert_array_equal(found.rule_list, expected.rule_list)
-    assert (found.num_lists, len(found.matches)) == (expected.num_lists, len(matches))
+    assert (found.num_lists, len(found.matches)) == (expected.num_lists, len(expected.matches))
+    assert (len(found.matches) < len(matches)) == (
+        kind in ("wsum", "wmax")
+    )  # there is a λ that is all on one component
     assert np.bincount(found.entries.list).max() <= limit
     values = plain_values(rules, matches, profiles, programs)
     for number in range(found.num_lists):
@@ -103,7 +123,9 @@ def plain_values(rules, matches, profiles, programs):
         features = rules.features(pairs, np.full(len(pairs), profile), profiles.mixture)
         total = features @ weights["rule"] + weights["lm"] * programs.log_p[target] + weights["phrase_penalty"]
         total -= weights["word_penalty"] * programs.num_words[target]
-        values[profile, side] = list(zip(total.tolist(), pairs.tolist(), strict=True))
+        values[profile, side] = [
+            (value, pair) for value, pair in zip(total.tolist(), pairs.tolist(), strict=True) if value > -np.inf
+        ]
     return values
 
 
