@@ -6,11 +6,9 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.tm.features import component_features
-from jaxsmt.tm.fillup import fill_up
 from jaxsmt.tm.linear import LinearConfig, fit_linear, fit_linear_features, known_phrases, own_features
 from jaxsmt.tm.linear_em import build_em, run_em
 from tests.tm.small_fits import random_case, slow_linear_entropy
-from tests.tm.small_models import pairs_of
 
 PHRASES, RULES = random_case(1), random_case(2, kind="hiero")
 TIGHT = LinearConfig(tolerance=1e-7, max_iterations=1000)
@@ -141,23 +139,3 @@ def test_features_of_pairs_that_are_missing_everywhere_do_not_count():
 def test_bad_settings_are_named(setting):
     with pytest.raises(UserError, match=str(next(iter(setting)))):
         LinearConfig(**setting)
-
-
-def test_fill_up_takes_the_first_component_that_has_the_pair():
-    pairs, models = pairs_of(PHRASES.union), PHRASES.models
-    features = component_features(PHRASES.union.statistics, np.arange(len(pairs)))
-    present = np.array([[pair in model.joint for model in models] for pair in pairs])
-    filled = fill_up(features, present, (2, 0, 1))
-    for place, pair in enumerate(pairs):
-        origin = next(d for d in (2, 0, 1) if pair in models[d].joint)
-        assert filled.origin[place] == origin
-        np.testing.assert_array_equal(filled.features[place], features[place, origin])
-        assert filled.indicators[place].tolist() == [origin == 0, origin == 1]
-    plain = fill_up(features, present)
-    assert plain.origin[present[:, 0]].tolist() == [0] * int(present[:, 0].sum())
-    none = fill_up(features[:2], np.zeros((2, 3), bool))
-    np.testing.assert_array_equal(none.origin, [-1, -1])
-    np.testing.assert_array_equal(none.indicators, 0)
-    assert fill_up(features[:0], present[:0]).features.shape == (0, 4)
-    with pytest.raises(UserError, match=r"\[0, 1, 1\]"):
-        fill_up(features, present, (0, 1, 1))
