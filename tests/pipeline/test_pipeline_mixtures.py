@@ -144,3 +144,25 @@ def test_points_of_the_search_are_weights_of_models():
 def test_wrong_settings_are_named(changes, sentence):
     with pytest.raises(UserError, match=re.escape(sentence)):
         MixingConfig(**changes)
+
+
+def test_an_ensemble_tunes_its_models_and_their_weights(work_dir, corpus):
+    tuning = ["tune=mira", "nbest_size=10", "loop.max_iterations=2", "all_ways=false"]
+    options = [*corpus, *QUICK, *tuning, "mixture=wsum", "mixture.weighting=tuned"]
+    train(train_config(work_dir / "ensemble", options))
+    mixing = json.loads((work_dir / "ensemble" / "model" / "model.json").read_text())["mixing"]
+    own = mixing["component_weights"]
+    assert np.shape(own) == (2, 4)
+    assert own[0] != own[1]  # each was tuned alone
+    weights = mixing["labels"]["mixtures"]
+    assert weights["kitchen"] == weights["travel"]
+    assert sum(weights["kitchen"]) == pytest.approx(1)
+
+
+def test_each_cluster_gets_log_linear_weights_of_its_own(work_dir, corpus):
+    tuning = ["tune=mert", "nbest_size=20", "loop.max_iterations=3", "mixture.tune_each=true"]
+    options = [*corpus, *QUICK, *tuning, "mixture=clusters", "mixture.num_clusters=2"]
+    train(train_config(work_dir / "clustered", options))  # with the clusters of the other tests
+    model = load_model(work_dir / "clustered" / "model")
+    assert set(model.mixing.labels.weights) == {"cluster0", "cluster1"}
+    assert model.profile("cluster0").weights != model.profile("cluster1").weights
