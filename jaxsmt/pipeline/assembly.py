@@ -30,7 +30,7 @@ from jaxsmt.pipeline.tuning import ListsConfig, tuning_stage
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.reading import BitextSource
-from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN, Vocabulary, load_vocabulary
+from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,8 @@ def fit_label_lms(
 
 
 def _in_words_of(vocabulary: Vocabulary, text: ComponentText) -> Any:
-    ids = [*range(NUM_RESERVED), *(vocabulary.id_of.get(w, UNKNOWN) for w in text.target.vocabulary.words)]
     target = text.bitext.target
-    return dataclasses.replace(target, values=np.array(ids, np.int32)[target.values])
+    return dataclasses.replace(target, values=text.target.vocabulary.ids_in(vocabulary)[target.values])
 
 
 def _feasible(config: MixingConfig, development: Sequence[DevelopmentSet]) -> MixingConfig:

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from jaxsmt.align.links import check_links, read_links, write_links
 from jaxsmt.align.model import AlignConfig, load_aligner, save_aligner
 from jaxsmt.align.training import align, train_and_align
@@ -21,7 +19,7 @@ from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.pipeline.texts import ComponentText, fingerprint_input, join_texts, text_stage
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.reading import BitextSource
-from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN, Vocabulary, load_vocabulary
+from jaxsmt.text.vocabulary import load_vocabulary
 
 ALIGNER = "aligner"
 
@@ -59,7 +57,7 @@ def links_by_aligner(store: Store, text: ComponentText, folder: Path) -> TextLin
 
     def build(target: Path) -> Counts:
         sides = (text.source.vocabulary, "source"), (text.target.vocabulary, "target")
-        maps = [_ids_in(load_vocabulary(folder / f"{name}.vocabulary"), words) for words, name in sides]
+        maps = [words.ids_in(load_vocabulary(folder / f"{name}.vocabulary")) for words, name in sides]
         parts = zip((text.bitext.source, text.bitext.target), maps, strict=True)
         bitext = Bitext(*(Ragged(ids[part.values], part.offsets) for part, ids in parts))
         return _save_links(target, text.name, align(load_aligner(folder), bitext))
@@ -136,12 +134,6 @@ def _given_links(store: Store, text: ComponentText, path: str) -> TextLinks:
 
     inputs = {"text": text.artefact.fingerprint, "links": fingerprint_input(path)}
     return _load_links(store.run(f"links-{text.name}", {}, inputs, build), text.name, None)
-
-
-def _ids_in(vocabulary: Vocabulary, words: Vocabulary) -> np.ndarray:
-    """[V] int32: for every id of `words` the id in `vocabulary`, UNKNOWN for words it lacks."""
-    known = [vocabulary.id_of.get(word, UNKNOWN) for word in words.words]
-    return np.array([*range(NUM_RESERVED), *known], np.int32)
 
 
 def _save_links(folder: Path, name: str, links: Ragged) -> Counts:

@@ -1,6 +1,6 @@
 """From lines of text to translated lines: batches in, order kept."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +13,7 @@ from jaxsmt.search.moses_nbest import nbest_lines
 from jaxsmt.search.rescoring import rescore
 from jaxsmt.search.translation import Translation, translate, translate_nbest
 from jaxsmt.search.weights import SearchWeights
-from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN, Vocabulary
+from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary
 
 LINES_PER_BLOCK = 500  # read, translated and written at a time
 _BREAKS = (".", ";", ":", ",", "!", "?", ")", "…")  # a sentence that is too long may be cut after these
@@ -122,7 +122,7 @@ def make_line_translator(
     extra = dict.fromkeys(word for target in glossary.values() for word in target if word not in known.id_of)
     words = Vocabulary((*known.words, *extra))
     rules = make_rules(model.union, model.components, model.mixing.config, model.mixing.component_weights)
-    decoder = make_decoder(rules, model.automaton, config or model.search, _lm_ids(words, model.lm_vocabulary.id_of))
+    decoder = make_decoder(rules, model.automaton, config or model.search, words.ids_in(model.lm_vocabulary))
     return LineTranslator(model, decoder, words, profile or model.profile(), glossary)
 
 
@@ -136,8 +136,3 @@ def stacked(profiles: Sequence[Profile]) -> tuple[SearchWeights, np.ndarray | No
             columns[name].append(value)
     weights = SearchWeights(**{name: np.array(values, np.float32) for name, values in columns.items()})
     return weights, np.stack([p.mixture for p in profiles]), np.stack([p.lm_mixture for p in profiles])
-
-
-def _lm_ids(words: Vocabulary, id_of: Mapping[str, int]) -> np.ndarray:
-    """[V] int32: the language model's ids of the target words."""
-    return np.array([*range(NUM_RESERVED), *(id_of.get(word, UNKNOWN) for word in words.words)], np.int32)

@@ -41,6 +41,11 @@ class Vocabulary:
         """Words of ordinary ids."""
         return [self.words[i - NUM_RESERVED] for i in ids]
 
+    def ids_in(self, other: "Vocabulary", missing: int = UNKNOWN) -> np.ndarray:
+        """[V] int32: for every id the id in another vocabulary, `missing` for words it lacks; reserved ids stay."""
+        known = (other.id_of.get(word, missing) for word in self.words)
+        return np.array([*range(NUM_RESERVED), *known], np.int32)
+
     def save(self, path: str | Path) -> None:
         """One word a line, in id order."""
         write_text(path, "".join(word + "\n" for word in self.words))

@@ -12,7 +12,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import positions_in, sorted_distinct, widened
 from jaxsmt.extract.counts import RuleCounts
-from jaxsmt.text.vocabulary import NUM_RESERVED, PAD, Vocabulary
+from jaxsmt.text.vocabulary import PAD, Vocabulary
 from jaxsmt.tm.union import Statistics, UnionView
 
 
@@ -99,17 +99,12 @@ def statistics_of_pairs(statistics: Statistics, pair_index: np.ndarray) -> Stati
     )
 
 
-def _ids_in(vocabulary: Vocabulary, other: Vocabulary) -> np.ndarray:
-    """[V of other] int32: its ids as ids of `vocabulary`, −1 for words that are not there; reserved ids stay."""
-    return np.array([*range(NUM_RESERVED), *(vocabulary.id_of.get(word, -1) for word in other.words)], np.int32)
-
-
 class _PairLookup:
     """Finds pairs in the union, given in ids of other vocabularies."""
 
     def __init__(self, union: UnionView, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary):
-        self._source = _SideLookup(union.source_sides, _ids_in(union.source_vocabulary, source_vocabulary))
-        self._target = _SideLookup(union.target_sides, _ids_in(union.target_vocabulary, target_vocabulary))
+        self._source = _SideLookup(union.source_sides, source_vocabulary.ids_in(union.source_vocabulary, missing=-1))
+        self._target = _SideLookup(union.target_sides, target_vocabulary.ids_in(union.target_vocabulary, missing=-1))
         self._num_targets = len(union.target_sides) + 1  # one more, for those that are not there
         source_index = np.asarray(union.statistics.source_index).astype(np.int64)
         self._keys = source_index * self._num_targets + union.statistics.target_index
