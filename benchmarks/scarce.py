@@ -31,7 +31,15 @@ from jaxsmt.tune.mert import MertConfig
 from jaxsmt.tune.scoring import score_lists
 
 DATA = Path(os.environ.get("JAXSMT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "fr-en"
-SWEEPS = {"delta": (1.0, 2.0, 4.0, 8.0), "sigma_prior": (0.01, 0.1, 1.0), "num_samples": (100, 1000, 5000)}
+SWEEPS = {  # by method: settings and their values
+    "heuristic": {
+        "delta": (1.0, 2.0, 4.0, 8.0),
+        "sigma_prior": (0.01, 0.1, 1.0),
+        "num_samples": (100, 1000, 5000),
+        "nbest": (10, 50, 100),
+    },
+    "mcmc": {"sigma_proposal": (0.0001, 0.001, 0.01, 0.1)},
+}
 
 
 def main() -> None:
@@ -96,10 +104,15 @@ def report(name: str, found: Comparison, output: Path) -> None:
 def sweeps(
     dev: TuningLists, pool: TuningLists, test: TuningLists, config: ComparisonConfig, weights: np.ndarray, output: Path
 ) -> None:
-    """The effect of δ, σ_T and S on the heuristic sampler, and of n."""
-    config = dataclasses.replace(config, methods=("heuristic",))
-    for parameter, values in {**SWEEPS, "nbest": (10, 50, 100)}.items():
-        plot_sweep(sweep(dev, pool, test, parameter, values, config, weights), parameter, output / f"{parameter}.png")
+    """The effect of δ, σ_T, S and n on the heuristic sampler, and of σ_o on Metropolis–Hastings."""
+    for method, settings in SWEEPS.items():
+        config = dataclasses.replace(config, methods=(method,))
+        for parameter, values in settings.items():
+            found = sweep(dev, pool, test, parameter, values, config, weights)
+            plot_sweep(found, parameter, output / f"{parameter}.png")
+            tables = [f"{parameter} {value}\n{comparison_text(one, 'ter')}" for value, one in found.items()]
+            print("\n".join(tables))
+            write_text(output / f"{parameter}.txt", "\n".join(tables))
 
 
 def as_figures(found: Comparison) -> dict[str, dict[str, list[float]]]:

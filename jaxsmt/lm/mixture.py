@@ -104,8 +104,9 @@ def interpolate(lms: Sequence[Lm], weights: Sequence[float]) -> Lm:
     with weights has the exact mixture there too.
     """
     mixture = np.asarray(weights, np.float64)
-    if mixture.shape != (len(lms),) or (mixture < 0).any() or abs(mixture.sum() - 1) > 1e-6:
+    if mixture.shape != (len(lms),) or (mixture < 0).any() or abs(mixture.sum() - 1) > 1e-4:
         raise UserError(f"{len(lms)} language models with weights {list(weights)}: give one per model, ≥ 0, sum 1")
+    mixture /= mixture.sum()  # weights that were written with a few digits
     vocabulary, is_word, _ = union_levels([replace(lm, levels=lm.levels[:1]) for lm in lms])
     num_words = int(is_word.any(axis=1).sum())
     vocabulary, is_word, levels = union_levels([share_unknown_mass(lm, num_words) for lm in lms])

@@ -18,7 +18,7 @@ from jaxsmt.lm.mixture import fit_mixture
 from jaxsmt.pipeline.clustering import cluster_stage, load_clustering
 from jaxsmt.pipeline.config import WeightsConfig
 from jaxsmt.pipeline.ensembles import tuned_ensemble
-from jaxsmt.pipeline.lms import AUTOMATON, VOCABULARY, LmMixture
+from jaxsmt.pipeline.lms import AUTOMATON, VOCABULARY, LmMixture, target_in
 from jaxsmt.pipeline.mixing import DevelopmentSet, LabelledText, mixing_stage
 from jaxsmt.pipeline.mixing_config import FILL_UP, LOG_LINEAR, MixingConfig
 from jaxsmt.pipeline.model import CLUSTERS, Labels, Mixing, Model, load_model, write_model
@@ -30,7 +30,7 @@ from jaxsmt.pipeline.tuning import ListsConfig, tuning_stage
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.reading import BitextSource
-from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary
+from jaxsmt.text.vocabulary import load_vocabulary
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ def tuned_model(
     weights = tuning_stage(store, model, inputs, dev, tuner, lists)
     labels = model.mixing.labels
     if model.mixing.config.tune_each:
-        own = {label: tuning_stage(store, model, inputs, dev, tuner, lists, label) for label in labels.mixtures}
+        names = {**labels.mixtures, **labels.lm_mixtures} or dict.fromkeys(dev)
+        own = {label: tuning_stage(store, model, inputs, dev, tuner, lists, label) for label in names}
         labels = dataclasses.replace(labels, weights=own)
     mixing = dataclasses.replace(model.mixing, labels=labels)
     return parts.write(weights, mixing, parts.labelling(model))
@@ -113,16 +114,11 @@ def fit_label_lms(
     """Weights of the language models for every label, by EM on the target side of its sentences."""
     vocabulary = load_vocabulary(lms.artefact.folder / VOCABULARY)
     automaton = to_device(load_automaton(lms.artefact.folder / AUTOMATON))
-    sides = [_in_words_of(vocabulary, part.text) for part in development]
+    sides = [target_in(vocabulary, part.text) for part in development]
     flat = [label for part in labels for label in part]
     names = list(dict.fromkeys(flat))
     fit = fit_mixture(automaton, concatenate(sides), groups=np.array([names.index(label) for label in flat]))
     return {name: [round(float(x), 6) for x in row] for name, row in zip(names, fit.weights, strict=True)}
-
-
-def _in_words_of(vocabulary: Vocabulary, text: ComponentText) -> Any:
-    target = text.bitext.target
-    return dataclasses.replace(target, values=text.target.vocabulary.ids_in(vocabulary)[target.values])
 
 
 def _feasible(config: MixingConfig, development: Sequence[DevelopmentSet]) -> MixingConfig:

@@ -149,12 +149,14 @@ class LanguageModelConfig:
 
     estimation: how each component's model is estimated; mixture: how their weights are fitted.
     arpas: ARPA files by name that join the models estimated here.
+    joint: one more model, of all components' text as if it were one; text without a label takes it alone.
     export: writes all models and mixtures as ARPA files to <output_dir>/lm.
     """
 
     estimation: LmConfig = field(default_factory=LmConfig)
     mixture: MixtureConfig = field(default_factory=MixtureConfig)
     arpas: dict[str, str] = field(default_factory=dict)
+    joint: bool = False
     export: bool = False
 
 
@@ -203,6 +205,7 @@ class CorpusSchema:
 
     A bitext has the keys of `BitextSource`; `bitext_source` checks them, since Hydra cannot add single keys to a
     typed entry (+corpus.components.law.source=law.fr).
+    groups: names of sets that a comparison scores together as well, by the name of the group.
     """
 
     name: str = MISSING
@@ -213,6 +216,7 @@ class CorpusSchema:
     dev: dict[str, Any] = field(default_factory=dict)
     adapt: dict[str, Any] = field(default_factory=dict)
     test: dict[str, Any] = field(default_factory=dict)
+    groups: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass

@@ -9,7 +9,7 @@ import numpy as np
 from jaxsmt.common.progress import log
 from jaxsmt.pipeline.config import WeightsConfig
 from jaxsmt.pipeline.mixing_config import COUNTS, MixingConfig
-from jaxsmt.pipeline.model import Mixing, Model
+from jaxsmt.pipeline.model import Labels, Mixing, Model
 from jaxsmt.pipeline.rule_model import norm_of, normalised_rule
 from jaxsmt.pipeline.store import Store
 from jaxsmt.pipeline.tuning import TUNED_SCALARS, ListsConfig, best_mixture, tuning_stage
@@ -45,12 +45,14 @@ def tuned_alone(
     rule = np.array(model.mixing.component_weights[model.names.index(name)]) * model.weights.rule[0]
     alone = dataclasses.replace(
         model,
-        mixing=Mixing(MixingConfig(operation=COUNTS, weighting="own")),
+        mixing=Mixing(
+            MixingConfig(operation=COUNTS, weighting="own", lm_weighting=model.mixing.config.lm_weighting),
+            labels=Labels(lm_mixtures=model.mixing.labels.lm_mixtures),
+        ),
         weights=dataclasses.replace(model.weights, rule=tuple(rule.tolist())),
-        clustering=None,
     )
     log.info("tuning the model of '%s' alone", name)
-    return tuning_stage(store, alone, inputs, dev, tuner, lists, as_label=name)
+    return tuning_stage(store, alone, inputs, dev, tuner, lists, component=name)
 
 
 def shared_weights(found: list[WeightsConfig], start: WeightsConfig) -> WeightsConfig:

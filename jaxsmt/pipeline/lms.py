@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, concatenate
 from jaxsmt.lm.arpa import read_arpa, write_arpa
 from jaxsmt.lm.automaton import Automaton, save_automaton, to_device
 from jaxsmt.lm.kneser_ney import estimate_lm
@@ -27,14 +27,14 @@ from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary, load_vocabulary, merge_v
 
 TABLES, VOCABULARY = "lm.safetensors", "vocabulary.txt"
 AUTOMATON, WEIGHTS = "automaton.safetensors", "weights.json"
-EQUAL = "equal"
+EQUAL, JOINT = "equal", "joint"
 
 
 @dataclass(frozen=True)
 class LmMixture:
     """The union automaton of D language models, as an artefact, and what development text says about it.
 
-    weights: [D] by development set, and EQUAL.
+    weights: [D] by development set, EQUAL, and JOINT where one of them is a model of all text.
     perplexities: by development set: of each model alone, of equal weights, and of the set's own weights.
     """
 
@@ -52,9 +52,13 @@ def lm_stages(
     clash = set(config.arpas) & {text.name for text in texts}
     if clash:
         raise UserError(f"lm.arpas and corpus.components both have '{min(clash)}': rename one")
+    if config.joint and JOINT in {*config.arpas, *(text.name for text in texts)}:
+        raise UserError(f"'{JOINT}' is the name of the model of all text (lm.joint): rename the corpus or ARPA file")
     words, _ = merge_vocabularies([text.target.vocabulary for text in texts])
     num_words = len(words.words) + 2  # with <unk> and </s>
-    artefacts = {text.name: _estimated(store, text, config, num_words) for text in texts}
+    artefacts = {text.name: _estimated(store, text.name, [text], config, num_words) for text in texts}
+    if config.joint and texts:
+        artefacts[JOINT] = _estimated(store, JOINT, texts, config, num_words)
     artefacts |= {name: _from_arpa(store, name, path) for name, path in config.arpas.items()}
     if not artefacts:
         raise UserError("there is no text for a language model: name a training bitext or an ARPA file (lm.arpas)")
@@ -75,16 +79,28 @@ def export_lms(folder: Path, artefacts: Mapping[str, Artefact], mixture: LmMixtu
         write_arpa(interpolate(list(lms.values()), weights), folder / f"mixture.{name}.arpa.gz")
 
 
-def _estimated(store: Store, text: ComponentText, config: LanguageModelConfig, num_words: int) -> Artefact:
+def _estimated(
+    store: Store, name: str, texts: Sequence[ComponentText], config: LanguageModelConfig, num_words: int
+) -> Artefact:
+    """The model of one text, or of several as if they were one."""
     # models that are mixed share one number of words, or those that know few would give unknown ones too much
     estimation = dataclasses.replace(config.estimation, pad_vocabulary=config.estimation.pad_vocabulary or num_words)
 
     def build(folder: Path) -> Counts:
-        return _save(folder, estimate_lm(text.bitext.target, text.target.vocabulary, estimation))
+        words, _ = merge_vocabularies([text.target.vocabulary for text in texts])
+        return _save(folder, estimate_lm(concatenate([target_in(words, text) for text in texts]), words, estimation))
 
     settings = dataclasses.asdict(estimation)
     del settings["memory_budget_gb"]  # changes the way, not the result
-    return store.run(f"lm-{text.name}", settings, {"text": text.artefact.fingerprint}, build)
+    inputs = {"text": texts[0].artefact.fingerprint}
+    inputs |= {f"text {number}": text.artefact.fingerprint for number, text in enumerate(texts[1:], 2)}
+    return store.run(f"lm-{name}", settings, inputs, build)
+
+
+def target_in(words: Vocabulary, text: ComponentText) -> Ragged:
+    """The target side of a text in the ids of another vocabulary."""
+    target = text.bitext.target
+    return dataclasses.replace(target, values=text.target.vocabulary.ids_in(words)[target.values])
 
 
 def _from_arpa(store: Store, name: str, path: str) -> Artefact:
@@ -130,6 +146,8 @@ def _fit(
     side = dataclasses.replace(target, vocabulary=vocabulary)
     equal = [1 / len(names)] * len(names)
     weights, perplexities = {EQUAL: equal}, {}
+    if JOINT in names:
+        weights[JOINT] = [float(name == JOINT) for name in names]
     for name, spec in dev.items():
         sentences = side.encode_lines(translation for _, translation in read_bitext(spec))
         weights[name] = [round(float(x), 6) for x in fit_mixture(automaton, sentences, config.mixture).weights[0]]

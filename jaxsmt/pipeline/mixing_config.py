@@ -13,7 +13,9 @@ COUNTS, LINEAR, LOG_LINEAR, FILL_UP = "counts", "linear", "loglinear", "fillup"
 ENSEMBLES = ("wsum", "wmax", "prod", "switch_max", "switch_sum")
 OPERATIONS = (COUNTS, LINEAR, LOG_LINEAR, FILL_UP, *ENSEMBLES)
 WEIGHTINGS = ("equal", "own", "others", "raised", "fitted", "tuned")
+LM_WEIGHTINGS = ("fitted", "equal")
 LABELS = ("sets", "clusters")
+CHOICES = {"operation": OPERATIONS, "weighting": WEIGHTINGS, "lm_weighting": LM_WEIGHTINGS, "labels": LABELS}
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class MixingConfig:
       'fillup' asks one component after the other; the rest are ensembles of models with weights of their own.
     weighting: 'equal'; 'own' and 'others': only the text's own component, or only the others; 'raised': the own one by
       `raise_by`; 'fitted' to the development pairs; 'tuned' for BLEU (ensembles).
+    lm_weighting: of the language models: 'fitted' to the text of each label, or for all text 'equal' (with lm.joint,
+      the model of all text alone).
     labels: weights for each of the development 'sets', or for 'clusters' of their sentences.
     num_clusters: how many; cluster_seed: of their random starts.
     cluster_centring: 'none' or 'sentence', see `jaxsmt.adapt.clusters`.
@@ -35,6 +39,7 @@ class MixingConfig:
 
     operation: str = COUNTS
     weighting: str = "fitted"
+    lm_weighting: str = "fitted"
     labels: str = "sets"
     raise_by: float = 10.0
     num_clusters: int = 4
@@ -48,7 +53,7 @@ class MixingConfig:
     linear: LinearConfig = field(default_factory=LinearConfig)
 
     def __post_init__(self) -> None:
-        for name, choices in (("operation", OPERATIONS), ("weighting", WEIGHTINGS), ("labels", LABELS)):
+        for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise UserError(f"mixture.{name} is '{getattr(self, name)}': choose one of {', '.join(choices)}")
         if self.weighting == "tuned" and not self.is_ensemble:

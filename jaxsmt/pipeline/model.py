@@ -28,7 +28,7 @@ from jaxsmt.pipeline.adaptations import Adaptation, Recognition, load_adaptation
 from jaxsmt.pipeline.clustering import Clustering, load_clustering
 from jaxsmt.pipeline.components import FOLDER
 from jaxsmt.pipeline.config import WeightsConfig, room_config
-from jaxsmt.pipeline.lms import AUTOMATON, EQUAL, VOCABULARY, WEIGHTS, LmMixture
+from jaxsmt.pipeline.lms import AUTOMATON, EQUAL, JOINT, VOCABULARY, WEIGHTS, LmMixture
 from jaxsmt.pipeline.mixing_config import MixingConfig, fixed_weights
 from jaxsmt.pipeline.store import MANIFEST, Artefact, write_manifest
 from jaxsmt.search.decoder import SearchConfig
@@ -122,7 +122,9 @@ class Model:
     def labels(self) -> tuple[str, ...]:
         """All kinds of text that the model has weights for: components, development sets, clusters, classes."""
         adapted = self.adaptation.labels if self.adaptation is not None else ()
-        return tuple(dict.fromkeys((*self.names, *self.mixing.labels.mixtures, *adapted)))
+        found = self.mixing.labels
+        fitted = (name for name in self.lm_weights if name not in (EQUAL, JOINT))
+        return tuple(dict.fromkeys((*self.names, *found.mixtures, *found.lm_mixtures, *fitted, *adapted)))
 
     @cached_property
     def known(self) -> Labels:
@@ -171,10 +173,15 @@ class Model:
         return vector if config.weights_are_shared else np.repeat(vector[None], len(FEATURE_NAMES), axis=0)
 
     def lm_mixture(self, label: str | None = None, given: Sequence[float] | None = None) -> np.ndarray:
-        """Weights of the language models [D], sum 1: given ones, those fitted to the label's text, or equal ones."""
+        """Weights of the language models [D], sum 1: given ones, those fitted to the label's text, or the common ones.
+
+        The common ones: the model of all text alone where there is one, or equal weights.
+        """
         if given is None:
-            fitted = {**self.lm_weights, **self.known.lm_mixtures}
-            return np.array(fitted.get(label or EQUAL, self.lm_weights[EQUAL]))
+            common = self.lm_weights.get(JOINT, self.lm_weights[EQUAL])
+            if label is None or self.mixing.config.lm_weighting == "equal":
+                return np.array(common)
+            return np.array({**self.lm_weights, **self.known.lm_mixtures}.get(label, common))
         checked = check_weights(given, self.lm_names)
         return checked / checked.sum()
 

@@ -18,6 +18,7 @@ TABLE, FIGURES = "comparison.txt", "comparison.json"
 _SEED = "seed"  # settings that differ only in keys that end so are runs of one system
 
 Results = dict[str, dict[str, SystemScore]]
+Set = tuple[str, str]  # part of the corpus and name, such as test and law
 
 
 class ComparisonCallback(Callback):
@@ -25,22 +26,28 @@ class ComparisonCallback(Callback):
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         folder = Path(config.hydra.sweep.dir)
-        report = sweep_report(folder, room_config(CompareConfig, config.evaluate))
+        groups = {str(name): list(sets) for name, sets in config.corpus.groups.items()}
+        report = sweep_report(folder, room_config(CompareConfig, config.evaluate), groups)
         if report:
             print(report, end="")
 
 
-def sweep_report(folder: Path, config: CompareConfig | None = None) -> str:
-    """Compares the jobs of a sweep set by set; the table and its figures are also written to the folder."""
+def sweep_report(
+    folder: Path, config: CompareConfig | None = None, groups: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """Compares the jobs of a sweep set by set; the table and its figures are also written to the folder.
+
+    groups: sets that are scored as one as well, by name.
+    """
     jobs = sorted((path.parent for path in folder.glob("*/scores.json")), key=lambda path: int(path.name))
     systems = _group(jobs)
     if len(systems) < 2:
         return ""
     tables, figures = [], {}
-    for part, name in _sets(jobs):
-        results = _compare(part, name, systems, config)
-        tables.append(f"{part} {name}\n{comparison_table(results)}")
-        figures[f"{part} {name}"] = _as_json(results)
+    for title, sets in _texts(_sets(jobs), groups or {}).items():
+        results = _compare(sets, systems, config)
+        tables.append(f"{title}\n{comparison_table(results)}")
+        figures[title] = _as_json(results)
     text = "\n".join(tables)
     write_text(folder / TABLE, text)
     write_text(folder / FIGURES, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
@@ -59,18 +66,32 @@ def _group(jobs: Sequence[Path]) -> dict[str, list[Path]]:
     return {name: runs[:fewest] for name, runs in systems.items()}
 
 
-def _sets(jobs: Sequence[Path]) -> list[tuple[str, str]]:
-    found: dict[tuple[str, str], None] = {}
+def _sets(jobs: Sequence[Path]) -> list[Set]:
+    found: dict[Set, None] = {}
     for job in jobs:
         rows = json.loads((job / "scores.json").read_text(encoding="utf-8"))["scores"]
         found |= {(row["part"], row["domain"]): None for row in rows}
     return list(found)
 
 
-def _compare(part: str, name: str, systems: Mapping[str, Sequence[Path]], config: CompareConfig | None) -> Results:
+def _texts(sets: Sequence[Set], groups: Mapping[str, Sequence[str]]) -> dict[str, list[Set]]:
+    """What is scored, by title: every set, and every group of which a part has sets."""
+    texts = {f"{part} {name}": [(part, name)] for part, name in sets}
+    for part in dict.fromkeys(part for part, _ in sets):
+        for group, names in groups.items():
+            found = [(part, name) for name in names if (part, name) in sets]
+            texts |= {f"{part} {group}, all of {', '.join(name for _, name in found)}": found} if found else {}
+    return texts
+
+
+def _compare(sets: Sequence[Set], systems: Mapping[str, Sequence[Path]], config: CompareConfig | None) -> Results:
     first = next(iter(systems.values()))[0]
-    references = [[line] for line in read_lines(str(reference_file(first, part, name)), may_be_empty=True)]
-    outputs = {system: [_output(run, part, name) for run in runs] for system, runs in systems.items()}
+    files = [reference_file(first, part, name) for part, name in sets]
+    references = [[line] for file in files for line in read_lines(str(file), may_be_empty=True)]
+    outputs = {
+        system: [[line for part, name in sets for line in _output(run, part, name)] for run in runs]
+        for system, runs in systems.items()
+    }
     return compare_systems(outputs, references, config)
 
 

@@ -65,12 +65,12 @@ class TuningText:
 
 def tuning_stage(
     store: Store, model: Model, inputs: Mapping[str, str], dev: Mapping[str, BitextSource], tuner: Any,
-    lists: ListsConfig, label: str | None = None, as_label: str | None = None,
+    lists: ListsConfig, label: str | None = None, component: str | None = None,
 ) -> WeightsConfig:  # fmt: skip
     """Tuned weights; an interrupted run goes on after its last whole iteration.
 
     inputs: fingerprints of all that the model was made from. tuner: a configuration of `jaxsmt.tune`.
-    label: only sentences with it take part; as_label: all are treated as if they had it.
+    label: only sentences with it take part; component: it alone translates them.
     """
     if not dev:
         raise UserError("tuning needs a development set: name one, +corpus.dev.NAME.source=… and .target=…")
@@ -79,13 +79,13 @@ def tuning_stage(
         "tuner": [type(tuner).__name__, dataclasses.asdict(tuner)],
         "lists": dataclasses.asdict(lists),
         **model_settings(model),
-        "label": [label, as_label],
+        "label": [label, component],
     }
     inputs = {**inputs, **bitext_inputs(dev)}
     progress = store.folder.parent / "tuning" / store.folder_of("tune", settings, inputs).name
 
     def build(folder: Path) -> Counts:
-        text = tuning_text(model, dev, as_label)
+        text = tuning_text(model, dev, component)
         text = text if label is None else text.take(label)
         result = tune_model(model, text, tuner, lists, progress)
         weights = weights_of(result.weights, model.weights)
@@ -131,10 +131,11 @@ def tune_model(
     return tune(decode_fn, text.references, vector_of(model.weights), make_tuner(tuner), lists.loop, folder)
 
 
-def tuning_text(model: Model, dev: Mapping[str, BitextSource], as_label: str | None = None) -> TuningText:
+def tuning_text(model: Model, dev: Mapping[str, BitextSource], component: str | None = None) -> TuningText:
     """The development sets one after the other, without pairs that have an empty or a very long side.
 
-    as_label: the label that all sentences get, instead of their own.
+    component: it alone is asked for rules; the language models are those of the sentences all the same, so that models
+      tuned one by one fit together.
     """
     lines: list[str] = []
     references: list[tuple[str]] = []
@@ -143,9 +144,9 @@ def tuning_text(model: Model, dev: Mapping[str, BitextSource], as_label: str | N
         kept = [pair for pair in read_bitext(spec) if _is_usable(model, *pair)]
         lines += [source for source, _ in kept]
         references += [(" ".join(model.target.preprocess(target)),) for _, target in kept]
-        own = model.labels_of([source for source, _ in kept], name)
-        labels += own if as_label is None else [as_label] * len(own)
-    profiles = {label: model.profile(label) for label in set(labels)}
+        labels += model.labels_of([source for source, _ in kept], name)
+    mixture = None if component is None else [float(name == component) for name in model.names]
+    profiles = {label: model.profile(label, mixture) for label in set(labels)}
     return TuningText(lines, references, labels, [profiles[label] for label in labels])
 
 

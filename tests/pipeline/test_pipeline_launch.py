@@ -41,7 +41,7 @@ def test_a_mistake_gets_one_sentence_and_exit_code_1(tmp_path, script, argument,
 
 def test_a_sweep_shares_artefacts_and_keeps_results_apart(tmp_path):
     options = [*write_corpus(tmp_path / "corpus"), "align=ibm1", "lm=trigram", f"work_dir={tmp_path / 'run'}"]
-    result = run("train.py", "--multirun", "tm=full,top50", *options)
+    result = run("train.py", "--multirun", "tm=full,top50", "+corpus.groups.both=[travel,kitchen]", *options)
     assert result.returncode == 0, result.stderr
     results = tmp_path / "run" / "sweep"
     assert [(results / job / "model" / "model.json").is_file() for job in "01"] == [True, True]
@@ -54,4 +54,5 @@ def test_a_sweep_shares_artefacts_and_keeps_results_apart(tmp_path):
     }
     table = (results / "comparison.txt").read_text()
     assert table in result.stdout
-    assert re.search(r"^test kitchen\nsystem +BLEU +TER +chrF2\ntm=full .*\ntm=top50 ", table, re.MULTILINE)
+    for title in ("test kitchen", "test both, all of travel, kitchen"):
+        assert re.search(rf"^{title}\nsystem +BLEU +TER +chrF2\ntm=full .*\ntm=top50 ", table, re.MULTILINE)

@@ -58,3 +58,32 @@ def test_an_arpa_file_joins_the_mixture(trained, tmp_path):
     assert fitted["weights"]["travel"][1] > 0.5
     with pytest.raises(UserError, match="both have 'kitchen': rename one"):
         train(train_config(tmp_path / "run", [*corpus, *QUICK, arpa.replace("arpas.travel", "arpas.kitchen")]))
+
+
+def test_one_model_of_all_text_is_that_of_the_concatenated_corpora(tmp_path):
+    corpus = write_corpus(tmp_path / "corpus")
+    quick = [*QUICK, "text=lowercase", "translate=[]", "lm.export=true"]  # each text has a truecaser of its own
+    train(train_config(tmp_path / "run", [*corpus, *quick, "lm.joint=true"]))
+    model = load_model(tmp_path / "run" / "model")
+    assert model.lm_names == ("kitchen", "travel", "joint")
+    np.testing.assert_array_equal(model.lm_mixture(), [0, 0, 1])
+    assert model.lm_mixture("travel")[1] > 0.2
+    for side in ("fr", "en"):
+        parts = [(tmp_path / "corpus" / f"{name}.train.{side}").read_text() for name in ("kitchen", "travel")]
+        (tmp_path / f"both.{side}").write_text("".join(parts))
+    sides = {"source": tmp_path / "both.fr", "target": tmp_path / "both.en"}
+    both = [f"+corpus.components.both.{side}={path}" for side, path in sides.items()]
+    rest = [part for part in corpus if "components." not in part]
+    train(train_config(tmp_path / "one", [*rest, *both, *quick]))
+    ours, theirs = (kenlm.Model(str(tmp_path / path)) for path in ("run/lm/joint.arpa.gz", "one/lm/both.arpa.gz"))
+    for line in (tmp_path / "both.en").read_text(encoding="utf-8").splitlines()[:20]:
+        words = " ".join(model.target.preprocess(line))
+        assert ours.score(words) == pytest.approx(theirs.score(words), abs=1e-4)
+
+
+def test_language_models_can_stay_the_same_for_all_text(trained, tmp_path):
+    corpus = write_corpus(tmp_path / "corpus")
+    train(train_config(tmp_path / "run", [*corpus, *QUICK, "translate=[]", "mixture.lm_weighting=equal"]))
+    model = load_model(tmp_path / "run" / "model")
+    np.testing.assert_array_equal(model.lm_mixture("travel"), [0.5, 0.5])
+    assert model.mixture("travel")[2, 1] > model.mixture("travel")[2, 0]  # its rules are weighted all the same

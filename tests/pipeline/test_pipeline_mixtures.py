@@ -147,7 +147,7 @@ def test_wrong_settings_are_named(changes, sentence):
 
 
 def test_an_ensemble_tunes_its_models_and_their_weights(work_dir, corpus):
-    tuning = ["tune=mira", "nbest_size=10", "loop.max_iterations=2", "all_ways=false"]
+    tuning = ["tune=mert", "nbest_size=20", "loop.max_iterations=3", "all_ways=false"]
     options = [*corpus, *QUICK, *tuning, "mixture=wsum", "mixture.weighting=tuned"]
     train(train_config(work_dir / "ensemble", options))
     mixing = json.loads((work_dir / "ensemble" / "model" / "model.json").read_text())["mixing"]
