@@ -1,6 +1,6 @@
 """What to extract, and within how much memory."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from jaxsmt.common.errors import UserError
 
@@ -20,6 +20,7 @@ class ExtractConfig:
     min_gap: the fewest source words that a gap stands for.
     fractional: the rules of one initial phrase pair share one count equally; otherwise each counts one.
     orientations: count mono, swap and other against the neighbours (phrase only).
+    kinds: the kind of single components, by name; models of several kinds go together.
     memory_budget_gb: the most memory to work in; what does not fit goes through temporary files.
     """
 
@@ -31,11 +32,13 @@ class ExtractConfig:
     min_gap: int = 2
     fractional: bool = True
     orientations: bool = True
+    kinds: dict[str, str] = field(default_factory=dict)
     memory_budget_gb: float = 4.0
 
     def __post_init__(self) -> None:
-        if self.kind not in (PHRASE, HIERO):
-            raise UserError(f"extract.kind is '{self.kind}': choose '{PHRASE}' or '{HIERO}'")
+        for key, kind in {"kind": self.kind, **{f"kinds.{name}": kind for name, kind in self.kinds.items()}}.items():
+            if kind not in (PHRASE, HIERO):
+                raise UserError(f"extract.{key} is '{kind}': choose '{PHRASE}' or '{HIERO}'")
         limits = {
             "max_phrase_length": (1, 8),
             "max_span": (1, 16),
@@ -53,6 +56,10 @@ class ExtractConfig:
             )
         if not self.memory_budget_gb > 0:
             raise UserError(f"extract.memory_budget_gb is {self.memory_budget_gb}: give a number above 0")
+
+    def of_component(self, name: str) -> "ExtractConfig":
+        """The settings for one component."""
+        return replace(self, kind=self.kinds.get(name, self.kind), kinds={})
 
     @property
     def is_hiero(self) -> bool:

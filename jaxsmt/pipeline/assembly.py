@@ -35,13 +35,14 @@ from jaxsmt.text.vocabulary import load_vocabulary
 
 @dataclass(frozen=True)
 class Parts:
-    """What stays the same in a model however its components are mixed, and the folder it goes to."""
+    """What stays the same in a model however its components are mixed; the folder it goes to; lines to translate."""
 
     sides: tuple[TextSide, TextSide]
     components: Mapping[str, Artefact]
     lms: LmMixture
     search: SearchConfig
     folder: Path
+    lines: Sequence[str]
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -52,7 +53,7 @@ class Parts:
     def write(self, weights: WeightsConfig, mixing: Mixing, more: Mapping[str, Path]) -> Model:
         """Writes the model folder and opens it; more: see `write_model`."""
         write_model(self.folder, self.sides, self.components, self.lms, self.search, weights, mixing, more)
-        return load_model(self.folder)
+        return load_model(self.folder).for_lines(self.lines)
 
     def labelling(self, model: Model) -> dict[str, Path]:
         """The folder of the model's clusters, if it has them, as `write` wants it."""

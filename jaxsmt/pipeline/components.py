@@ -29,7 +29,8 @@ def component_stage(
         return {"pairs": len(component), "word_pairs": len(component.lexical.joint_counts)}
 
     config = dataclasses.asdict(extract)
-    del config["memory_budget_gb"]  # changes the way, not the result
+    for key in ("memory_budget_gb", "kinds"):  # the way, not the result; other components
+        del config[key]
     config["pairs_per_source"] = tm.pairs_per_source
     inputs = {"text": text.artefact.fingerprint, "links": aligned.artefact.fingerprint}
     return store.run(f"component-{text.name}", config, inputs, build)

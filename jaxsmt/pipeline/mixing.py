@@ -38,6 +38,7 @@ from jaxsmt.tm.union import build_union
 from jaxsmt.tm.weights import FEATURE_NAMES
 
 FIT = "fit.json"
+NOT_OF_TEXT = ("memory_budget_gb", "kinds")  # settings of extraction that change nothing in a development text
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def mixing_stage(
     settings = {
         "kind": kind,
         "fit": dataclasses.asdict(config.linear if kind == LINEAR else config.perplexity),
-        "extract": {key: value for key, value in dataclasses.asdict(extract).items() if key != "memory_budget_gb"},
+        "extract": {key: value for key, value in dataclasses.asdict(extract).items() if key not in NOT_OF_TEXT},
         "labels": {part.text.name: list(part.labels) for part in development},
     }
     inputs = {f"component {name}": part.fingerprint for name, part in components.items()}

@@ -13,7 +13,7 @@ import dataclasses
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -35,11 +35,12 @@ from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextSide, load_side
 from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary, merge_vocabularies
 from jaxsmt.tm.component import Component, load_component
+from jaxsmt.tm.restrict import restricted_components, without_unused_word_pairs
 from jaxsmt.tm.union import UnionView, build_union
 from jaxsmt.tm.weights import FEATURE_NAMES, check_weights
 
 FORMAT_VERSION = 2
-_UNIONS: dict[str, UnionView] = {}  # by component key
+_RULES: dict[tuple[str, frozenset | None], "Rules"] = {}  # by component key and sentences
 CLUSTERS, ADAPTATION = "clusters", "adaptation"
 
 
@@ -87,8 +88,20 @@ class Mixing:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """Components, and the union of them."""
+
+    components: list[Component]
+    union: UnionView
+
+
+@dataclass(frozen=True)
 class Model:
-    """A trained model, opened; big arrays are memory-mapped until they are used."""
+    """A trained model, opened; big arrays are memory-mapped until they are used.
+
+    sentences: the tokenised sentences that it is to translate, all others are refused; None: any.
+    component_key: stands for all bytes of the components.
+    """
 
     components: list[Component]
     source: TextSide
@@ -102,21 +115,34 @@ class Model:
     weights: WeightsConfig
     clustering: Clustering | None = None
     adaptation: Adaptation | None = None
-    component_key: str = ""  # stands for all bytes of the components
+    component_key: str = ""
+    sentences: frozenset[tuple[str, ...]] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(component.name for component in self.components)
 
     @cached_property
-    def union(self) -> UnionView:
-        """The components together; another model of the same components in this process shares it."""
+    def rules(self) -> Rules:
+        """What translates; another model of the same components and sentences in this process shares it."""
+        key = (self.component_key, self.sentences)
         if not self.component_key:
-            return build_union(self.components)
-        if self.component_key not in _UNIONS:
-            _UNIONS.clear()  # they are large: one is kept
-            _UNIONS[self.component_key] = build_union(self.components)
-        return _UNIONS[self.component_key]
+            return self._make_rules()
+        if key not in _RULES:
+            _RULES.clear()  # they are large: one is kept
+            _RULES[key] = self._make_rules()
+        return _RULES[key]
+
+    def _make_rules(self) -> Rules:
+        if self.sentences is None:
+            return Rules(self.components, build_union(self.components))
+        usable = restricted_components(self.components, sorted(self.sentences))
+        return Rules(usable, without_unused_word_pairs(build_union(usable)))
+
+    def for_lines(self, lines: Iterable[str]) -> "Model":
+        """The model for a text that is known: rules that its lines cannot use stay on the disk."""
+        sentences = frozenset(tuple(self.source.preprocess(line)) for line in lines)
+        return dataclasses.replace(self, sentences=sentences)
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from jaxsmt.pipeline.tuning import NO_TUNER, ListsConfig
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
-from jaxsmt.text.reading import BitextSource
+from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.vocabulary import Vocabulary
 from jaxsmt.tune.loop import LoopConfig
 
@@ -44,12 +44,14 @@ def train(config: DictConfig) -> float:
     extract, mixture = room_config(ExtractConfig, config.extract), room_config(MixingConfig, config.mixture)
     tuner = tuner_config(config.tune) if config.tune.name != NO_TUNER else None
     adapter = adapter_config(config.adapt)
-    check_names(sources, tm)
+    check_names(sources, tm, extract)
     check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
     store = Store(work_dir / "artefacts")
     texts = [text_stage(store, name, spec, text) for name, spec in sources["components"].items()]
     links = align_texts(store, texts, config)
-    components = {part.name: component_stage(store, part, links[part.name], extract, tm) for part in texts}
+    components = {
+        part.name: component_stage(store, part, links[part.name], extract.of_component(part.name), tm) for part in texts
+    }
     components |= imported_components(store, tm)
     if tm.export:
         export_components(output_dir / "moses", components)
@@ -63,7 +65,9 @@ def train(config: DictConfig) -> float:
         export_links(
             output_dir / "links", links | {f"dev.{part.name}": part.links for part in development if part.links}
         )
-    parts = Parts(sides, components, lms, search, output_dir / "model")
+    used = [spec for part in dict.fromkeys(("dev", "adapt", *config.translate)) for spec in sources[part].values()]
+    lines = [source for spec in used for source, _ in read_bitext(spec)]
+    parts = Parts(sides, components, lms, search, output_dir / "model", lines)
     model = mixed_model(store, parts, texts, development, extract, mixture, weights)
     lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop))
     if tuner is not None:
@@ -110,7 +114,7 @@ def corpus_sources(config: DictConfig, work_dir: Path) -> Sources:
     return {part: {str(name): bitext_source(config, part, name) for name in config.corpus[part]} for part in parts}
 
 
-def check_names(sources: Sources, tm: TmConfig) -> None:
+def check_names(sources: Sources, tm: TmConfig, extract: ExtractConfig) -> None:
     """Raises UserError where there is no component at all, or where names are taken twice or cannot be files."""
     made = [*sources["components"], *tm.folders, *tm.tables]
     if not made:
@@ -118,6 +122,11 @@ def check_names(sources: Sources, tm: TmConfig) -> None:
             "corpus.components is empty: name at least one training bitext, for instance "
             "+corpus.components.law.source=law.fr +corpus.components.law.target=law.en"
         )
+    for name in extract.kinds:
+        if name not in sources["components"]:
+            raise UserError(
+                f"extract.kinds has '{name}', which is no component: choose of {', '.join(sources['components'])}"
+            )
     for name in [*made, *(name for part in ("dev", "adapt", "test") for name in sources[part])]:
         if not name.replace("-", "").replace("_", "").isalnum():
             raise UserError(f"'{name}' cannot name a corpus: use letters, digits, '-' and '_'")

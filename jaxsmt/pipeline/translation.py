@@ -78,6 +78,8 @@ class LineTranslator:
     ) -> tuple[Request, list[list[str]]]:
         """What the decoder is asked for raw lines, and their tokens."""
         tokens = [self.model.source.preprocess(line) for line in lines]
+        is_known = self.model.sentences is None or self.model.sentences.issuperset(map(tuple, tokens))
+        assert is_known, "a model that was opened for certain lines has no rules for others"
         forced = find_terms(self.glossary, tokens, self.words.id_of)
         sentences = self.model.source.encode_lines(lines)
         weights, mixture, lm_mixture = stacked(profiles or [self.profile] * len(lines))
@@ -118,10 +120,10 @@ def make_line_translator(
 ) -> LineTranslator:
     """Makes a model ready: for a profile, or without one for text that has no label."""
     glossary = glossary or {}
-    known = model.union.target_vocabulary
+    known = model.rules.union.target_vocabulary
     extra = dict.fromkeys(word for target in glossary.values() for word in target if word not in known.id_of)
     words = Vocabulary((*known.words, *extra))
-    rules = make_rules(model.union, model.components, model.mixing.config, model.mixing.component_weights)
+    rules = make_rules(model.rules.union, model.rules.components, model.mixing.config, model.mixing.component_weights)
     decoder = make_decoder(rules, model.automaton, config or model.search, words.ids_in(model.lm_vocabulary))
     return LineTranslator(model, decoder, words, profile or model.profile(), glossary)
 

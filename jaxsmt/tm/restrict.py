@@ -15,8 +15,7 @@ from jaxsmt.tm.union import Statistics, UnionView, build_union
 
 def restricted_union(components: Sequence[Component], sentences: Sequence[Sequence[str]]) -> UnionView:
     """The union view over the pairs that can match the tokenised sentences; features are those of the whole union."""
-    union = build_union(restricted_components(components, sentences))
-    return replace(union, statistics=_without_unused_word_pairs(union.statistics))
+    return without_unused_word_pairs(build_union(restricted_components(components, sentences)))
 
 
 def restricted_components(components: Sequence[Component], sentences: Sequence[Sequence[str]]) -> list[Component]:
@@ -84,8 +83,13 @@ def _is_among(rows: np.ndarray, queries: np.ndarray) -> np.ndarray:
     return present[place[len(rows) :]]
 
 
-def _without_unused_word_pairs(statistics: Statistics) -> Statistics:
-    """Drops word pairs that no factor needs, and numbers the factors anew."""
+def without_unused_word_pairs(union: UnionView) -> UnionView:
+    """Drops word pairs that no lexical factor needs."""
+    return replace(union, statistics=_with_used_word_pairs(union.statistics))
+
+
+def _with_used_word_pairs(statistics: Statistics) -> Statistics:
+    """Word pairs that some factor needs; the factors are numbered anew."""
     num_words = len(statistics.word_pairs)
     used = np.zeros(num_words + 2, bool)
     for array in (statistics.source_factors, statistics.target_factors):

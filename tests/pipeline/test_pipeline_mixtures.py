@@ -12,6 +12,7 @@ from jaxsmt.pipeline.decoding import decode
 from jaxsmt.pipeline.mixing_config import MixingConfig, fixed_weights
 from jaxsmt.pipeline.model import load_model
 from jaxsmt.pipeline.training import train
+from jaxsmt.pipeline.translation import make_line_translator
 from jaxsmt.pipeline.tuning import _simplex
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
@@ -166,3 +167,25 @@ def test_each_cluster_gets_log_linear_weights_of_its_own(work_dir, corpus):
     model = load_model(work_dir / "clustered" / "model")
     assert set(model.mixing.labels.weights) == {"cluster0", "cluster1"}
     assert model.profile("cluster0").weights != model.profile("cluster1").weights
+
+
+def test_a_model_opened_for_certain_lines_translates_them_as_ever(fitted, work_dir):
+    lines = (work_dir / "corpus" / "travel.test.fr").read_text(encoding="utf-8").splitlines()
+    model = load_model(fitted)
+    translator = make_line_translator(model.for_lines(lines[:3]))
+    assert 0 < len(translator.model.rules.union) < len(model.rules.union) / 2
+    profiles = [model.profile("travel")] * 3
+    assert translator.translate(lines[:3], profiles) == make_line_translator(model).translate(lines[:3], profiles)
+    with pytest.raises(AssertionError, match="has no rules for others"):
+        translator.translate(lines[3:4])
+
+
+def test_hierarchical_and_phrase_based_components_go_together(work_dir, corpus):
+    options = [*corpus, *QUICK, "mixture=switch_max", "extract=hiero", "+extract.kinds.travel=phrase"]
+    train(train_config(work_dir / "kinds", options))
+    model = load_model(work_dir / "kinds" / "model")
+    assert [component.kind for component in model.components] == ["hiero", "phrase"]
+    with pytest.raises(UserError, match=r"extract\.kinds has 'sport', which is no component: choose of kitchen"):
+        train(train_config(work_dir / "kinds", [*options, "+extract.kinds.sport=phrase"]))
+    with pytest.raises(UserError, match=r"extract\.kinds\.travel is 'words': choose 'phrase' or 'hiero'"):
+        train(train_config(work_dir / "kinds", [*options[:-1], "+extract.kinds.travel=words"]))

@@ -122,7 +122,7 @@ def test_components_go_out_as_moses_tables_and_folders_and_come_back(tmp_path):
 
 
 def features_by_pair(model, domain):
-    union, values = model.union, np.asarray(union_features(model.union, model.mixture(domain)))
+    union, values = model.rules.union, np.asarray(union_features(model.rules.union, model.mixture(domain)))
     sources, targets = (
         [tuple(words.decode(side[side != PAD])) for side in sides[index]]
         for words, sides, index in (
