@@ -35,14 +35,19 @@ class BpaStageConfig(BpaConfig):
 class BaggingStageConfig(BaggingConfig):
     """Bagging of a model.
 
+    differ_by: 'samples': members are tuned on bootstrap samples; 'starts': all on the same sentences, from random
+      weights, the control of section 4.3.
     rounds: how often the members decode the development sets and are tuned again on all lists so far.
     mert: how members are tuned.
     """
 
+    differ_by: str = "samples"
     rounds: int = 2
     mert: MertConfig = field(default_factory=MertConfig)
 
     def __post_init__(self) -> None:
+        if self.differ_by not in ("samples", "starts"):
+            raise UserError(f"adapt.differ_by is '{self.differ_by}': choose 'samples' or 'starts'")
         reported = tuple(size for size in self.sizes if size <= self.members) or (self.members,)
         object.__setattr__(self, "sizes", reported)
         super().__post_init__()

@@ -40,3 +40,11 @@ class BagReport:
             bleu, oracle = (100 * float(bleu_of_sums(part)) for part in sums)
             lines.append(f"{size:7d}  {bleu:6.2f}  {oracle:6.2f}  {count:10d}")
         return "\n".join(lines) + "\n"
+
+
+def joined(reports: Sequence[BagReport]) -> BagReport:
+    """The report on several texts as if they were one."""
+    total = BagReport(reports[0].bag, [line for report in reports for line in report.references])
+    total.sums = np.sum([report.sums for report in reports], 0)
+    total.num_hypotheses = np.sum([report.num_hypotheses for report in reports], 0)
+    return total

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxsmt.adapt.bagging import bootstrap_multiplicities, tune_members
+from jaxsmt.adapt.bagging import bootstrap_multiplicities, restarted_members, tune_members
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
@@ -31,7 +31,7 @@ from jaxsmt.pipeline.tuning import (
 )
 from jaxsmt.search.nbest import nbest_arrays
 from jaxsmt.text.reading import BitextSource
-from jaxsmt.tune.lists import list_score
+from jaxsmt.tune.lists import TuningLists, list_score
 from jaxsmt.tune.nbest import NBestLists, merge_nbest
 from jaxsmt.tune.scoring import score_lists
 
@@ -71,7 +71,6 @@ def bagging_stage(
 def tuned_members(model: Model, text: TuningText, config: BaggingStageConfig, folder: Path) -> Round:
     """Tunes members on the lists of the model, then as often as asked for on their own lists too."""
     translator = make_line_translator(model)
-    counts = bootstrap_multiplicities(len(text.lines), config.members, config.seed)
     last = _load(folder, len(model.weights.rule))
     for number in range(0 if last is None else last.number + 1, config.rounds + 1):
         if last is None:
@@ -80,13 +79,21 @@ def tuned_members(model: Model, text: TuningText, config: BaggingStageConfig, fo
             members = [weights_of(theta, model.weights) for theta in last.weights]
             lists = merge_nbest([last.lists, *decode_members(translator, text, members, config.nbest)])
         scored = score_lists(lists, text.references, with_ter=config.mert.metric == "ter")
-        weights = tune_members(scored, vector_of(model.weights), counts, config.mert)
+        weights = tuned_weights(scored, vector_of(model.weights), config)
         mean = np.mean([list_score(scored, theta, config.mert.metric) for theta in weights])
         log.info("round %d: %d hypotheses, mean objective of members %.4f", number, len(lists.texts), mean)
         last = Round(number, lists, weights)
         _save(folder, last)
     assert last is not None
     return last
+
+
+def tuned_weights(lists: TuningLists, start: np.ndarray, config: BaggingStageConfig) -> np.ndarray:
+    """[M, F] weights of the members."""
+    if config.differ_by == "starts":
+        return restarted_members(lists, config.members, dataclasses.replace(config.mert, seed=config.seed))
+    counts = bootstrap_multiplicities(len(lists), config.members, config.seed)
+    return tune_members(lists, start, counts, config.mert)
 
 
 def decode_members(

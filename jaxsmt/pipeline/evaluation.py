@@ -11,7 +11,7 @@ from jaxsmt.common.progress import track
 from jaxsmt.evaluate.scores import Scores, corpus_scores
 from jaxsmt.pipeline.adaptations import Voting
 from jaxsmt.pipeline.adapted import AdaptedTranslator, make_translator
-from jaxsmt.pipeline.bag_report import BagReport
+from jaxsmt.pipeline.bag_report import BagReport, joined
 from jaxsmt.pipeline.model import Model, Profile
 from jaxsmt.pipeline.translation import LineTranslator, TranslatedLine
 from jaxsmt.text.reading import BitextSource, read_bitext
@@ -38,26 +38,31 @@ def evaluate_model(
     """Translates every set unweighted; where the model has its label or clusters, with the label's weights; adapted.
 
     all_ways: otherwise only the last of these ways that the model has.
-    Translations and lists of unknown words go to <output_dir>/translations, scores to <output_dir>/scores.json.
+    Translations, lists of unknown words and, from a bag, what fewer members make of each set and of all, go to
+    <output_dir>/translations, scores to <output_dir>/scores.json.
     """
     jobs = [(part, domain) for part, sources in parts.items() for domain in sources]
     translator = make_translator(model)
     found: dict[tuple[str, str, str], Scores] = {}
     unknown: dict[tuple[str, str, str], Counter[str]] = {}
+    reports: dict[str, list[BagReport]] = {}
     for part, domain in track(jobs, "translating", len(jobs)):
         pairs = list(read_bitext(parts[part][domain]))
         lines = [source for source, _ in pairs]
         write_text(reference_file(output_dir, part, domain), "".join(target + "\n" for _, target in pairs))
         ways = list(weightings(model, lines, domain).items())
         for name, profiles in ways if all_ways else ways[-1:]:
-            translated, bags = _translated(translator, name, lines, profiles, [target for _, target in pairs])
-            if bags is not None:
-                write_text(output_file(output_dir, part, domain, "members"), bags)
+            translated, report = _translated(translator, name, lines, profiles, [target for _, target in pairs])
+            if report is not None:
+                write_text(output_file(output_dir, part, domain, "members"), report.table())
+                reports.setdefault(part, []).append(report)
             output = [line.text for line in translated]
             found[part, domain, name] = corpus_scores(output, [target for _, target in pairs])
             write_text(output_file(output_dir, part, domain, name), "".join(line + "\n" for line in output))
             unknown[part, domain, name] = Counter(word for line in translated for word in line.unknown)
         write_text(unknown_file(output_dir, part, domain), unknown_lines(unknown[part, domain, name]))
+    for part, own in reports.items():
+        write_text(output_dir / "translations" / f"{part}.members.txt", joined(own).table())
     scores = ScoreTable(found, {key: counts.total() for key, counts in unknown.items()})
     _write_scores(output_dir / "scores.json", scores)
     return scores
@@ -85,8 +90,8 @@ def _profiles(model: Model, labels: Sequence[str | None]) -> list[Profile]:
 def _translated(
     translator: LineTranslator | AdaptedTranslator, weighting: str, lines: Sequence[str], profiles: Sequence[Profile],
     references: Sequence[str],
-) -> tuple[list[TranslatedLine], str | None]:  # fmt: skip
-    """The translations; from a bag also a table of what fewer members make of the text."""
+) -> tuple[list[TranslatedLine], BagReport | None]:  # fmt: skip
+    """The translations; from a bag also what fewer members make of the text."""
     if not isinstance(translator, AdaptedTranslator):
         return translator.translate(lines, profiles), None
     if weighting != ADAPTED:
@@ -95,7 +100,7 @@ def _translated(
         return translator.translate(lines, profiles), None
     tokens = [" ".join(translator.model.target.preprocess(reference)) for reference in references]
     report = BagReport(translator.adaptation, tokens)
-    return translator.translate(lines, profiles, report.add), report.table()
+    return translator.translate(lines, profiles, report.add), report
 
 
 def unknown_lines(unknown: Counter[str]) -> str:

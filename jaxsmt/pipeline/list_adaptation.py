@@ -11,7 +11,7 @@ import hydra
 import numpy as np
 from omegaconf import DictConfig
 
-from jaxsmt.adapt.bagging import best_of_lists, bootstrap_multiplicities, tune_members
+from jaxsmt.adapt.bagging import best_of_lists
 from jaxsmt.adapt.bpa import adapt
 from jaxsmt.adapt.bpa_rerank import rerank
 from jaxsmt.adapt.list_commands import named_weights, read_references, with_features
@@ -20,6 +20,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
 from jaxsmt.pipeline.adaptation_config import BaggingStageConfig, BpaStageConfig, adapter_config, adapter_keys
+from jaxsmt.pipeline.bagging import tuned_weights
 from jaxsmt.pipeline.config import ListAdaptationSchema, register_schemas
 from jaxsmt.pipeline.launch import launch, run_job
 from jaxsmt.text.streams import read_lines
@@ -68,9 +69,8 @@ def _bagged(config: DictConfig, settings: BaggingStageConfig) -> list[str]:
     if not config.nbest and config.member_weights is None:
         raise UserError("there is nothing to do: name lists to vote on, nbest=[…], or a folder, member_weights=…")
     start = named_weights(known, _read_weights(config.weights_file))
-    counts = bootstrap_multiplicities(len(references), settings.members, settings.seed)
     scored = score_lists(known, references, with_ter=settings.mert.metric == "ter")
-    theta = tune_members(scored, start, counts, settings.mert)  # [M, F]
+    theta = tuned_weights(scored, start, settings)  # [M, F]
     if config.member_weights is not None:
         _write_members(Path(config.member_weights), known.feature_names, theta)
     if not config.nbest:

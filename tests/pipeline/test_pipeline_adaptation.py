@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from jaxsmt.adapt.bagging import restarted_members
 from jaxsmt.adapt.bpa_rerank import Votes
 from jaxsmt.adapt.voting import best_rows
 from jaxsmt.common.errors import UserError
@@ -41,7 +42,8 @@ OPTIONS = {
     "bagging": ["adapt.members=3", "adapt.nbest=5", "adapt.rounds=0", *(f"adapt.mert.{part}" for part in MERT)],
     "recognise": ["tune=mert", "nbest_size=10", "loop.max_iterations=1", *(f"tune.{part}" for part in MERT)],
 }
-METHODS = {"none": None, "bpa": Voting, "bagging": Bag, "recognise": Recognition}
+OPTIONS["restarts"] = OPTIONS["bagging"]
+METHODS = {"none": None, "bpa": Voting, "bagging": Bag, "restarts": Bag, "recognise": Recognition}
 LITTLE_MERT = MertConfig(restarts=1, perturbation_rounds=0, max_iterations=2)
 
 
@@ -229,6 +231,17 @@ def test_the_sum_of_all_members_decides(made):
     assert int(figures[1][3]) == len(alone[0].texts) < int(figures[2][3])
 
 
+def test_reports_on_several_texts_are_joined(run):
+    folder = run("bagging") / "translations"
+    parts = [(folder / f"test.{name}.members.txt").read_text().split() for name in ("kitchen", "travel")]
+    total = (folder / "test.members.txt").read_text().split()
+    assert total[:5] == parts[0][:5] == ["members", "1-best", "oracle", "hypotheses", "3"]
+    assert int(total[7]) == int(parts[0][7]) + int(parts[1][7])
+    for place in (5, 6):
+        scores = [float(part[place]) for part in parts]
+        assert min(scores) <= float(total[place]) <= max(scores)
+
+
 def test_votes_rank_lists_by_their_formula(made):
     translator, text, theta = made
     votes = {"kitchen": Votes(theta, np.array([0.0, 1.0, 0.5]), 2.0), "travel": Votes(-theta, np.zeros(3), 1.0, True)}
@@ -248,6 +261,16 @@ def test_votes_rank_lists_by_their_formula(made):
     assert [lists.texts[k] for k in best_rows(ranking.scores, lists.offsets)] != first
 
 
+def test_members_of_the_control_are_tuned_on_all_sentences_from_random_weights(made, tmp_path):
+    model, text = made[0].model, made[1]
+    config = BaggingStageConfig(members=3, nbest=5, rounds=0, seed=7, differ_by="starts", mert=LITTLE_MERT)
+    found = tuned_members(model, text, config, tmp_path)
+    lists = score_lists(found.lists, text.references)
+    expected = restarted_members(lists, 3, dataclasses.replace(LITTLE_MERT, seed=7))
+    np.testing.assert_array_equal(found.weights, expected)
+    assert len(np.unique(found.weights, axis=0)) == 3
+
+
 def test_bagging_goes_on_after_its_last_round(made, tmp_path):
     model, text = made[0].model, made[1]
     config = BaggingStageConfig(members=2, nbest=5, rounds=1, mert=LITTLE_MERT)
@@ -263,6 +286,7 @@ def test_bagging_goes_on_after_its_last_round(made, tmp_path):
     ("node", "sentence"),
     [
         ({"name": "bagging", "members": 0}, "adapt.members is 0: give at least 1"),
+        ({"name": "bagging", "differ_by": "luck"}, "adapt.differ_by is 'luck': choose 'samples' or 'starts'"),
         ({"name": "bagging", "rounds": -1}, "adapt.rounds is -1: give at least 0"),
         ({"name": "bagging", "mert": {"restart": 1}}, "adapt=bagging: unknown configuration key 'mert.restart'"),
         ({"name": "bpa", "sampler": "guess"}, "adapt.sampler is 'guess': choose one of heuristic, mcmc, laplace"),
