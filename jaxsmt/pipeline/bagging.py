@@ -17,11 +17,11 @@ from jaxsmt.pipeline.config import WeightsConfig
 from jaxsmt.pipeline.members import for_members, lists_of_members
 from jaxsmt.pipeline.model import Model
 from jaxsmt.pipeline.store import Artefact, Counts, Store
+from jaxsmt.pipeline.texts import bitext_inputs
 from jaxsmt.pipeline.translation import LineTranslator, make_line_translator
 from jaxsmt.pipeline.tuning import (
     TuningText,
     as_nbest_lists,
-    bitext_inputs,
     decode_lists,
     feature_names,
     model_settings,

@@ -237,6 +237,7 @@ class TrainSchema:
     adapt: dict[str, Any] = field(default_factory=dict)
     evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
     nbest_size: int = 100
+    tune_sentences: int | None = None
     loop: LoopSchema = field(default_factory=LoopSchema)  # type: ignore[valid-type]
     translate: list[str] = field(default_factory=lambda: ["dev", "test"])
     all_ways: bool = True

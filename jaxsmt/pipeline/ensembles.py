@@ -30,7 +30,7 @@ def tuned_ensemble(
     model = dataclasses.replace(model, mixing=mixing, weights=shared_weights(found, model.weights))
     if model.mixing.config.weighting != "tuned":
         return model
-    mixture = best_mixture(store, model, inputs, dev)
+    mixture = best_mixture(store, model, inputs, dev, lists)
     log.info("weights of the models: %s", ", ".join(f"{n} {x:.3f}" for n, x in zip(model.names, mixture, strict=True)))
     mixtures = {label: list(mixture) for label in (*dev, *model.names)}
     labels = dataclasses.replace(model.mixing.labels, mixtures=mixtures)

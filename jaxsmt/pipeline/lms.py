@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.common.ragged import Ragged, concatenate
+from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.arpa import read_arpa, write_arpa
 from jaxsmt.lm.automaton import Automaton, save_automaton, to_device
 from jaxsmt.lm.kneser_ney import estimate_lm
@@ -20,7 +20,7 @@ from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.lm.union import build_union_automaton
 from jaxsmt.pipeline.config import LanguageModelConfig
 from jaxsmt.pipeline.store import Artefact, Counts, Store
-from jaxsmt.pipeline.texts import ComponentText, fingerprint_input
+from jaxsmt.pipeline.texts import ComponentText, bitext_inputs, fingerprint_input, join_texts
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary, load_vocabulary, merge_vocabularies
@@ -87,8 +87,8 @@ def _estimated(
     estimation = dataclasses.replace(config.estimation, pad_vocabulary=config.estimation.pad_vocabulary or num_words)
 
     def build(folder: Path) -> Counts:
-        words, _ = merge_vocabularies([text.target.vocabulary for text in texts])
-        return _save(folder, estimate_lm(concatenate([target_in(words, text) for text in texts]), words, estimation))
+        joint = join_texts(texts)
+        return _save(folder, estimate_lm(joint.bitext.target, joint.target, estimation))
 
     settings = dataclasses.asdict(estimation)
     del settings["memory_budget_gb"]  # changes the way, not the result
@@ -129,8 +129,7 @@ def _mixed(
         return {"models": len(names)}
 
     inputs = {f"lm {name}": artefact.fingerprint for name, artefact in artefacts.items()}
-    for name, spec in dev.items():
-        inputs |= {f"dev {name} {number}": fingerprint_input(path) for number, path in enumerate(spec.files)}
+    inputs |= bitext_inputs(dev)
     settings = {"mixture": dataclasses.asdict(config.mixture), "text": dataclasses.asdict(target.config)}
     artefact = store.run("lm-mixture", settings, inputs, build)
     fitted = json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8"))

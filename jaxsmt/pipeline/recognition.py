@@ -22,7 +22,8 @@ from jaxsmt.pipeline.adaptations import Recognition
 from jaxsmt.pipeline.config import WeightsConfig
 from jaxsmt.pipeline.model import Model
 from jaxsmt.pipeline.store import Artefact, Counts, Store
-from jaxsmt.pipeline.tuning import ListsConfig, bitext_inputs, tuning_stage, tuning_text
+from jaxsmt.pipeline.texts import bitext_inputs
+from jaxsmt.pipeline.tuning import ListsConfig, tuning_stage, tuning_text
 from jaxsmt.text.reading import BitextSource, read_bitext
 
 CLASSES = "classes.json"

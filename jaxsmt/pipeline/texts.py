@@ -1,8 +1,9 @@
 """The text stage: a bitext file becomes an artefact of ids, vocabularies and truecasers."""
 
 import dataclasses
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -132,3 +133,13 @@ def fingerprint_input(path: str) -> str:
         raise UserError(f"'{path}' does not exist: check the path in the corpus configuration") from None
     except OSError as error:
         raise UserError(f"'{path}' cannot be read ({error.strerror}): check the path and its permissions") from None
+
+
+def bitext_inputs(dev: Mapping[str, BitextSource]) -> dict[str, str]:
+    """Fingerprints of texts: their files, and how they are read (`first` and the like)."""
+    inputs: dict[str, str] = {}
+    for name, spec in dev.items():
+        inputs |= {f"dev {name} {n}": fingerprint_input(path) for n, path in enumerate(spec.files)}
+        reading = {k: v for k, v in dataclasses.asdict(spec).items() if k not in ("source", "target", "path")}
+        inputs[f"dev {name} reading"] = json.dumps(reading, sort_keys=True, ensure_ascii=False)
+    return inputs

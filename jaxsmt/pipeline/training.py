@@ -69,7 +69,7 @@ def train(config: DictConfig) -> float:
     lines = [source for spec in used for source, _ in read_bitext(spec)]
     parts = Parts(sides, components, lms, search, output_dir / "model", lines)
     model = mixed_model(store, parts, texts, development, extract, mixture, weights)
-    lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop))
+    lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
     if tuner is not None:
         model = tuned_model(store, parts, model, sources["dev"], tuner, lists)
     if adapter is not None:

@@ -16,7 +16,7 @@ from jaxsmt.common.files import write_text
 from jaxsmt.pipeline.config import WeightsConfig
 from jaxsmt.pipeline.model import Model, Profile
 from jaxsmt.pipeline.store import Artefact, Counts, Store
-from jaxsmt.pipeline.texts import fingerprint_input
+from jaxsmt.pipeline.texts import bitext_inputs
 from jaxsmt.pipeline.translation import LineTranslator, make_line_translator
 from jaxsmt.search.moses_nbest import output_texts
 from jaxsmt.search.nbest import NBestArrays, nbest_arrays
@@ -37,14 +37,20 @@ MAX_TUNING_WORDS = 128  # longer sentences would be decoded in parts, which have
 
 @dataclass(frozen=True)
 class ListsConfig:
-    """size: length of the n-best lists; loop: how often they are made."""
+    """What is tuned on.
+
+    size: length of the n-best lists; loop: how often they are made.
+    sentences: so many of all development sentences, taken at equal steps; None: all.
+    """
 
     size: int = 100
     loop: LoopConfig = field(default_factory=LoopConfig)
+    sentences: int | None = None
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise UserError(f"nbest_size is {self.size}: give at least 1")
+        for name, value in {"nbest_size": self.size, "tune_sentences": self.sentences}.items():
+            if value is not None and value < 1:
+                raise UserError(f"{name} is {value}: give at least 1")
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,15 @@ class TuningText:
 
     def take(self, label: str | None) -> "TuningText":
         """The sentences with a label."""
-        rows = [row for row, own in enumerate(self.labels) if own == label]
+        return self._rows([row for row, own in enumerate(self.labels) if own == label])
+
+    def at_most(self, number: int | None) -> "TuningText":
+        """So many of the sentences, at equal steps; None: all."""
+        if number is None or number >= len(self.lines):
+            return self
+        return self._rows([place * len(self.lines) // number for place in range(number)])
+
+    def _rows(self, rows: list[int]) -> "TuningText":
         columns = ([column[row] for row in rows] for column in vars(self).values())
         return TuningText(*columns)
 
@@ -86,7 +100,7 @@ def tuning_stage(
 
     def build(folder: Path) -> Counts:
         text = tuning_text(model, dev, component)
-        text = text if label is None else text.take(label)
+        text = (text if label is None else text.take(label)).at_most(lists.sentences)
         result = tune_model(model, text, tuner, lists, progress)
         weights = weights_of(result.weights, model.weights)
         write_text(folder / WEIGHTS, json.dumps(dataclasses.asdict(weights), indent=1) + "\n")
@@ -101,16 +115,6 @@ def tuning_stage(
 def model_settings(model: Model) -> dict[str, Any]:
     """What the translations of a model depend on, besides what it was made from; JSON."""
     return {name: dataclasses.asdict(getattr(model, name)) for name in ("search", "weights", "mixing")}
-
-
-def bitext_inputs(dev: Mapping[str, BitextSource]) -> dict[str, str]:
-    """Fingerprints of texts: their files, and how they are read (`first` and the like)."""
-    inputs: dict[str, str] = {}
-    for name, spec in dev.items():
-        inputs |= {f"dev {name} {n}": fingerprint_input(path) for n, path in enumerate(spec.files)}
-        reading = {k: v for k, v in dataclasses.asdict(spec).items() if k not in ("source", "target", "path")}
-        inputs[f"dev {name} reading"] = json.dumps(reading, sort_keys=True, ensure_ascii=False)
-    return inputs
 
 
 def load_weights(artefact: Artefact) -> WeightsConfig:
@@ -154,11 +158,13 @@ def _is_usable(model: Model, source: str, target: str) -> bool:
     return bool(model.target.preprocess(target)) and 0 < len(model.source.preprocess(source)) <= MAX_TUNING_WORDS
 
 
-def best_mixture(store: Store, model: Model, inputs: Mapping[str, str], dev: Mapping[str, BitextSource]) -> list[float]:
+def best_mixture(
+    store: Store, model: Model, inputs: Mapping[str, str], dev: Mapping[str, BitextSource], lists: ListsConfig
+) -> list[float]:
     """Weights λ [D] of an ensemble's models that give the development sets the highest BLEU, by a trust region."""
 
     def build(folder: Path) -> Counts:
-        text = tuning_text(model, dev)
+        text = tuning_text(model, dev).at_most(lists.sentences)
         translator = make_line_translator(model)
         found, info = maximise(
             lambda point: _bleu(translator, text, _simplex(point)), np.full(len(model.names) - 1, 0.5), MIXTURE_SEARCH
@@ -169,6 +175,7 @@ def best_mixture(store: Store, model: Model, inputs: Mapping[str, str], dev: Map
     settings = {
         **model_settings(model),
         "trust_region": dataclasses.asdict(MIXTURE_SEARCH),
+        "sentences": lists.sentences,
     }
     artefact = store.run("ensemble", settings, {**inputs, **bitext_inputs(dev)}, build)
     return json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8"))

@@ -87,3 +87,10 @@ def test_language_models_can_stay_the_same_for_all_text(trained, tmp_path):
     model = load_model(tmp_path / "run" / "model")
     np.testing.assert_array_equal(model.lm_mixture("travel"), [0.5, 0.5])
     assert model.mixture("travel")[2, 1] > model.mixture("travel")[2, 0]  # its rules are weighted all the same
+
+
+def test_weights_are_fitted_anew_when_less_of_a_development_set_is_read(tmp_path):
+    corpus = [*write_corpus(tmp_path / "corpus"), *QUICK, "translate=[]"]
+    for first in (5, 1):
+        train(train_config(tmp_path / "run", [*corpus, f"+corpus.dev.kitchen.first={first}"]))
+    assert len(list((tmp_path / "run" / "artefacts").glob("lm-mixture-*"))) == 2

@@ -13,7 +13,7 @@ from jaxsmt.pipeline.mixing_config import MixingConfig, fixed_weights
 from jaxsmt.pipeline.model import load_model
 from jaxsmt.pipeline.training import train
 from jaxsmt.pipeline.translation import make_line_translator
-from jaxsmt.pipeline.tuning import _simplex
+from jaxsmt.pipeline.tuning import ListsConfig, TuningText, _simplex
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
 QUICK = ("align=ibm1", "lm=trigram", "translate=[test]")
@@ -189,3 +189,14 @@ def test_hierarchical_and_phrase_based_components_go_together(work_dir, corpus):
         train(train_config(work_dir / "kinds", [*options, "+extract.kinds.sport=phrase"]))
     with pytest.raises(UserError, match=r"extract\.kinds\.travel is 'words': choose 'phrase' or 'hiero'"):
         train(train_config(work_dir / "kinds", [*options[:-1], "+extract.kinds.travel=words"]))
+
+
+def test_fewer_sentences_are_taken_at_equal_steps():
+    text = TuningText(list("abcdefg"), [(x,) for x in "ABCDEFG"], ["x", "y", "x", "y", "x", "y", "x"], [None] * 7)
+    assert text.at_most(3).lines == ["a", "c", "e"]
+    assert text.at_most(3).references == [("A",), ("C",), ("E",)]
+    assert text.take("x").at_most(2).lines == ["a", "e"]
+    assert text.at_most(None) is text.at_most(7) is text
+    assert text.at_most(1).labels == ["x"]
+    with pytest.raises(UserError, match="tune_sentences is 0: give at least 1"):
+        ListsConfig(sentences=0)
