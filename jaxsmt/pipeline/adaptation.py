@@ -76,8 +76,8 @@ def check_adaptation(config: AdapterConfig | None, mixture: MixingConfig, dev: S
         return
     if tuner is None:
         raise UserError("adapt=recognise tunes weights for every class: choose a tuner too, for instance tune=mert")
-    if mixture.labels == "clusters":
-        raise UserError("adapt=recognise and mixture.labels=clusters both label sentences: choose one of them")
+    if mixture.labels != "sets":
+        raise UserError(f"adapt=recognise and mixture.labels={mixture.labels} both label sentences: choose one of them")
     if config.num_classes is not None and config.num_classes > len(dev):
         found = f"adapt.num_classes is {config.num_classes} and there are {len(dev)} development sets"
         raise UserError(f"{found}: give {len(dev)} or less")

@@ -15,18 +15,19 @@ from jaxsmt.common.ragged import concatenate
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.automaton import load_automaton, to_device
 from jaxsmt.lm.mixture import fit_mixture
-from jaxsmt.pipeline.clustering import cluster_stage, load_clustering
+from jaxsmt.pipeline.clustering import cluster_stage, load_clustering, tokens_of
 from jaxsmt.pipeline.config import WeightsConfig
 from jaxsmt.pipeline.ensembles import tuned_ensemble
 from jaxsmt.pipeline.lms import AUTOMATON, VOCABULARY, LmMixture, target_in
 from jaxsmt.pipeline.mixing import DevelopmentSet, LabelledText, mixing_stage
-from jaxsmt.pipeline.mixing_config import FILL_UP, LOG_LINEAR, MixingConfig
+from jaxsmt.pipeline.mixing_config import FILL_UP, LOG_LINEAR, TARGET_CLUSTERS, MixingConfig
 from jaxsmt.pipeline.model import CLUSTERS, Labels, Mixing, Model, load_model, write_model
 from jaxsmt.pipeline.report import show_mixture
 from jaxsmt.pipeline.rule_model import fitting_weights, normalised_rule
 from jaxsmt.pipeline.store import Artefact, Store
+from jaxsmt.pipeline.target_clusters import load_target_clusters, target_cluster_stage
 from jaxsmt.pipeline.texts import ComponentText
-from jaxsmt.pipeline.tuning import ListsConfig, tuning_stage
+from jaxsmt.pipeline.tuning import ListsConfig, tuning_stage, tuning_text
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.reading import BitextSource
@@ -66,14 +67,7 @@ def mixed_model(
 ) -> Model:  # fmt: skip
     """The model with component weights for every label, before its log-linear weights are tuned."""
     config = _feasible(config, development)
-    clusters = None
-    labels: list[Sequence[str]] = [[part.name] * len(part.text.bitext) for part in development]
-    if config.labels == "clusters":
-        settings = ClusterConfig(
-            num_clusters=config.num_clusters, seed=config.cluster_seed, centring=config.cluster_centring
-        )
-        clusters = cluster_stage(store, texts, [part.text for part in development], settings)
-        labels = _split(load_clustering(clusters.folder).clusters.labels.per_sentence, [len(part) for part in labels])
+    labels, clusters = _labels(store, texts, development, config)
     found = Labels()
     if config.weighting == "fitted" and config.operation != LOG_LINEAR:
         aligned = [
@@ -92,6 +86,24 @@ def mixed_model(
     return parts.write(weights, Mixing(config, own_weights, found), more)
 
 
+def _labels(
+    store: Store, texts: Sequence[ComponentText], development: Sequence[DevelopmentSet], config: MixingConfig
+) -> tuple[list[Sequence[str]], Artefact | None]:
+    """The labels of all development sentences, set by set, and the clusters that they come from."""
+    if config.labels == "clusters":
+        settings = ClusterConfig(
+            num_clusters=config.num_clusters, seed=config.cluster_seed, centring=config.cluster_centring
+        )
+        clusters = cluster_stage(store, texts, [part.text for part in development], settings)
+        found = load_clustering(clusters.folder).clusters.labels.per_sentence
+        return _split(found, [len(part.text.bitext) for part in development]), clusters
+    if config.labels == TARGET_CLUSTERS:
+        clusters = target_cluster_stage(store, texts, config.num_clusters, config.cluster_seed)
+        of_target = load_target_clusters(clusters.folder)
+        return [of_target.labels_of(tokens_of(part.text)) for part in development], clusters
+    return [[part.name] * len(part.text.bitext) for part in development], None
+
+
 def tuned_model(
     store: Store, parts: Parts, model: Model, dev: Mapping[str, BitextSource], tuner: Any, lists: ListsConfig
 ) -> Model:
@@ -102,8 +114,8 @@ def tuned_model(
     weights = tuning_stage(store, model, inputs, dev, tuner, lists)
     labels = model.mixing.labels
     if model.mixing.config.tune_each:
-        names = {**labels.mixtures, **labels.lm_mixtures} or dict.fromkeys(dev)
-        own = {label: tuning_stage(store, model, inputs, dev, tuner, lists, label) for label in names}
+        occurring = sorted({label for label in tuning_text(model, dev).labels if label is not None})
+        own = {label: tuning_stage(store, model, inputs, dev, tuner, lists, label) for label in occurring}
         labels = dataclasses.replace(labels, weights=own)
     mixing = dataclasses.replace(model.mixing, labels=labels)
     return parts.write(weights, mixing, parts.labelling(model))
@@ -124,8 +136,8 @@ def fit_label_lms(
 
 def _feasible(config: MixingConfig, development: Sequence[DevelopmentSet]) -> MixingConfig:
     """The configuration, or what comes nearest to it where nothing can be fitted."""
-    if config.labels == "clusters" and not development:
-        raise UserError("mixture.labels=clusters needs a development set made of text: name one (corpus.dev)")
+    if config.labels != "sets" and not development:
+        raise UserError(f"mixture.labels={config.labels} needs a development set made of text: name one (corpus.dev)")
     can_fit = any(part.links is not None for part in development)
     if config.weighting != "fitted" or can_fit:
         return config

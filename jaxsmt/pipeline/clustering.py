@@ -32,6 +32,10 @@ class Clustering:
     entropies: EntropyModel
     clusters: Clusters
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.clusters.names)
+
     def labels_of(self, sentences: Sequence[Sequence[str]]) -> list[str]:
         """The cluster of every tokenised sentence."""
         found: Labels = self.clusters.assign(self.entropies.vectors_of_tokens(sentences))

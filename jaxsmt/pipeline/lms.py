@@ -20,6 +20,7 @@ from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.lm.union import build_union_automaton
 from jaxsmt.pipeline.config import LanguageModelConfig
 from jaxsmt.pipeline.store import Artefact, Counts, Store
+from jaxsmt.pipeline.target_clusters import load_target_clusters
 from jaxsmt.pipeline.texts import ComponentText, bitext_inputs, fingerprint_input, join_texts
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.reading import BitextSource, read_bitext
@@ -46,9 +47,12 @@ class LmMixture:
 
 def lm_stages(
     store: Store, texts: Sequence[ComponentText], dev: Mapping[str, BitextSource], target: TextSide,
-    config: LanguageModelConfig,
+    config: LanguageModelConfig, clusters: Artefact | None = None,
 ) -> tuple[dict[str, Artefact], LmMixture]:  # fmt: skip
-    """Estimates a model of every component's target side, reads given ARPA files, and mixes them all."""
+    """Estimates a model of every component's target side, reads given ARPA files, and mixes them all.
+
+    clusters: of the target sides; they have models then, and the components have none.
+    """
     clash = set(config.arpas) & {text.name for text in texts}
     if clash:
         raise UserError(f"lm.arpas and corpus.components both have '{min(clash)}': rename one")
@@ -56,7 +60,11 @@ def lm_stages(
         raise UserError(f"'{JOINT}' is the name of the model of all text (lm.joint): rename the corpus or ARPA file")
     words, _ = merge_vocabularies([text.target.vocabulary for text in texts])
     num_words = len(words.words) + 2  # with <unk> and </s>
-    artefacts = {text.name: _estimated(store, text.name, [text], config, num_words) for text in texts}
+    if clusters is None:
+        artefacts = {text.name: _estimated(store, text.name, [text], config, num_words) for text in texts}
+    else:
+        names = load_target_clusters(clusters.folder).names
+        artefacts = {name: _estimated(store, name, texts, config, num_words, clusters) for name in names}
     if config.joint and texts:
         artefacts[JOINT] = _estimated(store, JOINT, texts, config, num_words)
     artefacts |= {name: _from_arpa(store, name, path) for name, path in config.arpas.items()}
@@ -80,20 +88,25 @@ def export_lms(folder: Path, artefacts: Mapping[str, Artefact], mixture: LmMixtu
 
 
 def _estimated(
-    store: Store, name: str, texts: Sequence[ComponentText], config: LanguageModelConfig, num_words: int
-) -> Artefact:
-    """The model of one text, or of several as if they were one."""
+    store: Store, name: str, texts: Sequence[ComponentText], config: LanguageModelConfig, num_words: int,
+    clusters: Artefact | None = None,
+) -> Artefact:  # fmt: skip
+    """The model of one text, or of several as if they were one; clusters: only of the pairs in the cluster `name`."""
     # models that are mixed share one number of words, or those that know few would give unknown ones too much
     estimation = dataclasses.replace(config.estimation, pad_vocabulary=config.estimation.pad_vocabulary or num_words)
 
     def build(folder: Path) -> Counts:
         joint = join_texts(texts)
-        return _save(folder, estimate_lm(joint.bitext.target, joint.target, estimation))
+        target = joint.bitext.target
+        if clusters is not None:
+            target = target.take(load_target_clusters(clusters.folder).rows_of(name))
+        return _save(folder, estimate_lm(target, joint.target, estimation))
 
     settings = dataclasses.asdict(estimation)
     del settings["memory_budget_gb"]  # changes the way, not the result
     inputs = {"text": texts[0].artefact.fingerprint}
     inputs |= {f"text {number}": text.artefact.fingerprint for number, text in enumerate(texts[1:], 2)}
+    inputs |= {"clusters": clusters.fingerprint} if clusters is not None else {}
     return store.run(f"lm-{name}", settings, inputs, build)
 
 

@@ -13,8 +13,9 @@ COUNTS, LINEAR, LOG_LINEAR, FILL_UP = "counts", "linear", "loglinear", "fillup"
 ENSEMBLES = ("wsum", "wmax", "prod", "switch_max", "switch_sum")
 OPERATIONS = (COUNTS, LINEAR, LOG_LINEAR, FILL_UP, *ENSEMBLES)
 WEIGHTINGS = ("equal", "own", "others", "raised", "fitted", "tuned")
-LM_WEIGHTINGS = ("fitted", "equal")
-LABELS = ("sets", "clusters")
+LM_WEIGHTINGS = ("fitted", "equal", "own")
+TARGET_CLUSTERS = "target_clusters"
+LABELS = ("sets", "clusters", TARGET_CLUSTERS)
 CHOICES = {"operation": OPERATIONS, "weighting": WEIGHTINGS, "lm_weighting": LM_WEIGHTINGS, "labels": LABELS}
 
 
@@ -26,9 +27,10 @@ class MixingConfig:
       'fillup' asks one component after the other; the rest are ensembles of models with weights of their own.
     weighting: 'equal'; 'own' and 'others': only the text's own component, or only the others; 'raised': the own one by
       `raise_by`; 'fitted' to the development pairs; 'tuned' for BLEU (ensembles).
-    lm_weighting: of the language models: 'fitted' to the text of each label, or for all text 'equal' (with lm.joint,
-      the model of all text alone).
-    labels: weights for each of the development 'sets', or for 'clusters' of their sentences.
+    lm_weighting: of the language models: 'fitted' to the text of each label; 'own': only the one with the label's name;
+      or for all text 'equal' (with lm.joint, the model of all text alone).
+    labels: weights for each of the development 'sets', for 'clusters' of their sentences, or for 'target_clusters' of
+      all training text, which then have language models in place of the components.
     num_clusters: how many; cluster_seed: of their random starts.
     cluster_centring: 'none' or 'sentence', see `jaxsmt.adapt.clusters`.
     epsilon: the probability of a rule that a model lacks, where an operation needs one (loglinear, prod).

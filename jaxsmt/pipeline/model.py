@@ -31,6 +31,7 @@ from jaxsmt.pipeline.config import WeightsConfig, room_config
 from jaxsmt.pipeline.lms import AUTOMATON, EQUAL, JOINT, VOCABULARY, WEIGHTS, LmMixture
 from jaxsmt.pipeline.mixing_config import MixingConfig, fixed_weights
 from jaxsmt.pipeline.store import MANIFEST, Artefact, write_manifest
+from jaxsmt.pipeline.target_clusters import TargetClusters, is_target_clusters, load_target_clusters
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextSide, load_side
 from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary, merge_vocabularies
@@ -113,7 +114,7 @@ class Model:
     mixing: Mixing
     search: SearchConfig
     weights: WeightsConfig
-    clustering: Clustering | None = None
+    clustering: Clustering | TargetClusters | None = None
     adaptation: Adaptation | None = None
     component_key: str = ""
     sentences: frozenset[tuple[str, ...]] | None = None
@@ -150,7 +151,8 @@ class Model:
         adapted = self.adaptation.labels if self.adaptation is not None else ()
         found = self.mixing.labels
         fitted = (name for name in self.lm_weights if name not in (EQUAL, JOINT))
-        return tuple(dict.fromkeys((*self.names, *found.mixtures, *found.lm_mixtures, *fitted, *adapted)))
+        clusters = self.clustering.names if self.clustering is not None else ()
+        return tuple(dict.fromkeys((*self.names, *found.mixtures, *found.lm_mixtures, *fitted, *clusters, *adapted)))
 
     @cached_property
     def known(self) -> Labels:
@@ -165,7 +167,7 @@ class Model:
         )
 
     @property
-    def labeller(self) -> Clustering | Recognition | None:
+    def labeller(self) -> Clustering | TargetClusters | Recognition | None:
         """What finds the label of a sentence by itself."""
         return self.adaptation if isinstance(self.adaptation, Recognition) else self.clustering
 
@@ -207,6 +209,8 @@ class Model:
             common = self.lm_weights.get(JOINT, self.lm_weights[EQUAL])
             if label is None or self.mixing.config.lm_weighting == "equal":
                 return np.array(common)
+            if self.mixing.config.lm_weighting == "own" and label in self.lm_names:
+                return np.array([float(name == label) for name in self.lm_names])
             return np.array({**self.lm_weights, **self.known.lm_mixtures}.get(label, common))
         checked = check_weights(given, self.lm_names)
         return checked / checked.sum()
@@ -266,10 +270,16 @@ def load_model(folder: str | Path) -> Model:
         _mixing(settings["mixing"]),
         room_config(SearchConfig, settings["search"]),
         room_config(WeightsConfig, settings["weights"]),
-        load_clustering(folder / CLUSTERS) if (folder / CLUSTERS).is_dir() else None,
+        _load_clusters(folder / CLUSTERS),
         load_adaptation(folder / ADAPTATION) if (folder / ADAPTATION).is_dir() else None,
         _component_key(folder),
     )
+
+
+def _load_clusters(folder: Path) -> Clustering | TargetClusters | None:
+    if not folder.is_dir():
+        return None
+    return load_target_clusters(folder) if is_target_clusters(folder) else load_clustering(folder)
 
 
 def _component_key(folder: Path) -> str:

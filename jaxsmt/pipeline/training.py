@@ -19,10 +19,11 @@ from jaxsmt.pipeline.links import TextLinks, export_links, links_stage
 from jaxsmt.pipeline.list_tuning import tuner_config
 from jaxsmt.pipeline.lms import LmMixture, export_lms, lm_stages
 from jaxsmt.pipeline.mixing import develop
-from jaxsmt.pipeline.mixing_config import MixingConfig
+from jaxsmt.pipeline.mixing_config import TARGET_CLUSTERS, MixingConfig
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
 from jaxsmt.pipeline.store import Store
 from jaxsmt.pipeline.tables import export_components, imported_components
+from jaxsmt.pipeline.target_clusters import target_cluster_stage
 from jaxsmt.pipeline.texts import ComponentText, merge_sides, text_stage
 from jaxsmt.pipeline.tuning import NO_TUNER, ListsConfig
 from jaxsmt.search.decoder import SearchConfig
@@ -56,7 +57,7 @@ def train(config: DictConfig) -> float:
     if tm.export:
         export_components(output_dir / "moses", components)
     sides = model_sides(config, text, texts)
-    lms = mix_language_models(store, texts, sources["dev"], sides[1], config, output_dir)
+    lms = mix_language_models(store, texts, sources["dev"], sides[1], config, mixture, output_dir)
     show_components(texts, components)
     show_lms(lms)
     links_config = room_config(LinksConfig, config.links)
@@ -88,14 +89,17 @@ def align_texts(store: Store, texts: list[ComponentText], config: DictConfig) ->
 
 def mix_language_models(
     store: Store, texts: list[ComponentText], dev: dict[str, BitextSource], target: TextSide, config: DictConfig,
-    output_dir: Path,
+    mixture: MixingConfig, output_dir: Path,
 ) -> LmMixture:  # fmt: skip
     """The mixture of all language models; with lm.export they are written as ARPA files."""
     lm_config = room_config(LanguageModelConfig, config.lm)
-    artefacts, mixture = lm_stages(store, texts, dev, target, lm_config)
+    clusters = None
+    if mixture.labels == TARGET_CLUSTERS:
+        clusters = target_cluster_stage(store, texts, mixture.num_clusters, mixture.cluster_seed)
+    artefacts, lms = lm_stages(store, texts, dev, target, lm_config, clusters)
     if lm_config.export:
-        export_lms(output_dir / "lm", artefacts, mixture)
-    return mixture
+        export_lms(output_dir / "lm", artefacts, lms)
+    return lms
 
 
 def model_sides(config: DictConfig, text: TextConfig, texts: list[ComponentText]) -> tuple[TextSide, TextSide]:

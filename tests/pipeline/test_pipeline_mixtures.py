@@ -200,3 +200,18 @@ def test_fewer_sentences_are_taken_at_equal_steps():
     assert text.at_most(1).labels == ["x"]
     with pytest.raises(UserError, match="tune_sentences is 0: give at least 1"):
         ListsConfig(sentences=0)
+
+
+def test_each_cluster_of_the_target_side_has_a_language_model(work_dir, corpus):
+    tuning = ["tune=mert", "nbest_size=20", "loop.max_iterations=2", "all_ways=false"]
+    options = [*corpus, *QUICK, *tuning, "mixture=target_clusters", "mixture.num_clusters=2", "lm.joint=true"]
+    train(train_config(work_dir / "targets", options))
+    model = load_model(work_dir / "targets" / "model")
+    assert model.lm_names == ("cluster0", "cluster1", "joint")
+    np.testing.assert_array_equal(model.lm_mixture("cluster1"), [0, 1, 0])
+    np.testing.assert_array_equal(model.mixture("cluster1"), np.ones((4, 2)))  # one rule table for all
+    lines = (work_dir / "corpus" / "travel.train.fr").read_text(encoding="utf-8").splitlines()
+    labels = model.labels_of(lines, None)
+    assert set(labels) == set(model.mixing.labels.weights) == {"cluster0", "cluster1"}
+    known = [model.clustering.names[place] for place in model.clustering.index[len(model.clustering.index) // 2 :]]
+    assert np.mean([own == label for own, label in zip(known, labels, strict=True)]) > 0.8
