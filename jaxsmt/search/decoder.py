@@ -11,6 +11,7 @@ from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart import CELLS_PER_CHUNK, IMPOSSIBLE, Beam, Chart, fill_chart
+from jaxsmt.search.compiled import CompiledTargets
 from jaxsmt.search.derivation import GLUE, UNKNOWN_WORD, Derivation, Reader
 from jaxsmt.search.forest import Layout, Plan, Sizes, plan_batch
 from jaxsmt.search.grammar import Programs, compile_by_mixture, compile_targets
@@ -100,7 +101,8 @@ class Decoder:
     lm: SearchLm
     config: SearchConfig
     lm_ids: np.ndarray  # [V] int32: the language model's ids of target words
-    programs: Programs | None  # of all targets, where there is one language model
+    programs: Programs | None  # of all targets, where there is one language model;
+    compiled: CompiledTargets | None  # where there are several, on demand
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
 
     def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
@@ -179,10 +181,8 @@ class Decoder:
         if self.programs is not None:
             return self.programs, target
         assert profiles.lm_mixture is not None
-        num_targets = max(len(self.rules.grammar.target_sides), 1)
-        keys, place = np.unique(user.astype(np.int64) * num_targets + target, return_inverse=True)
-        sides = self.lm_ids[self.rules.grammar.target_sides[keys % num_targets]]
-        return compile_by_mixture(self.lm, sides, keys // num_targets, profiles.lm_mixture), place.reshape(-1)
+        assert self.compiled is not None
+        return self.compiled.programs(target, user, profiles.lm_mixture)
 
     def _specials(self, entries: SpecialEntries, profiles: Profiles) -> Specials:
         kinds, sides = np.array(entries.kinds), entries.side_array()
@@ -210,8 +210,11 @@ def make_decoder(
     grammar = rules.grammar
     ids = np.arange(len(grammar.target_vocabulary), dtype=np.int32) if lm_ids is None else np.asarray(lm_ids, np.int32)
     lm = prepare_lm(automaton)
-    programs = compile_targets(lm, ids[grammar.target_sides]) if automaton.num_models == 1 else None
-    return Decoder(rules, lm, config or SearchConfig(), ids, programs)
+    if automaton.num_models == 1:
+        programs, compiled = compile_targets(lm, ids[grammar.target_sides]), None
+    else:
+        programs, compiled = None, CompiledTargets(lm, grammar.target_sides, ids)
+    return Decoder(rules, lm, config or SearchConfig(), ids, programs, compiled)
 
 
 def complete_request(request: Request, rules: RuleModel) -> Request:
