@@ -51,7 +51,8 @@ def main() -> None:
     dev = scored_lists(model, translator, {name: source_of(name, "dev", 100) for name in model.names}, options.nbest)
     config = ComparisonConfig(
         sizes=tuple(options.sizes), repetitions=options.repetitions, methods=tuple(options.methods),
-        bpa=BpaConfig(proposal="laplace"), mert=MertConfig(restarts=4, perturbation_rounds=0),
+        bpa=BpaConfig(proposal="laplace", oracle=options.oracle),
+        mert=MertConfig(metric=options.metric, restarts=4, perturbation_rounds=0),
     )  # fmt: skip
     figures = {}
     for name in options.domains:
@@ -60,7 +61,7 @@ def main() -> None:
         with measured() as spent:
             found = compare(dev, pool, test, config, weights)
         report(name, found, Path(options.output))
-        if name == options.domains[0]:
+        if options.sweeps and name == options.domains[0]:
             sweeps(dev, pool, test, config, weights, Path(options.output))
         figures[name] = as_figures(found) | {"cpu_seconds": round(spent.cpu_seconds, 1)}
     print(json.dumps(figures))
@@ -76,6 +77,9 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, default=10)
     parser.add_argument("--nbest", type=int, default=100)
     parser.add_argument("--lines", type=int, default=500, help="lines of each test set")
+    parser.add_argument("--oracle", default="ter", choices=("ter", "bleu"), help="what BPA adapts to")
+    parser.add_argument("--metric", default="bleu", choices=("ter", "bleu"), help="what MERT is run for")
+    parser.add_argument("--sweeps", action=argparse.BooleanOptionalAction, default=True, help="over settings of BPA")
     return parser.parse_args()
 
 

@@ -112,7 +112,8 @@ class AdaptedTranslator:
         derivations = [ranking.arrays.derivation(hypothesis) for hypothesis in chosen.tolist()]
         outputs = [self.plain.output(ranking.tokens[place], found.tokens) for found in derivations]
         features = _taken(ranking.arrays.features, chosen, ranking.scores[order])
-        yield from nbest_lines(number, outputs, features, 0, alignments=[found.alignment for found in derivations])
+        links = [found.alignment for found in derivations]
+        yield from nbest_lines(number, outputs, features, 0, with_swaps=self.plain.swaps_blocks, alignments=links)
 
     def rankings(self, lines: Sequence[str], profiles: Sequence[Profile]) -> Iterator[Ranking]:
         """Rankings of all lines that the adaptation is for, some lines at a time, in their order."""

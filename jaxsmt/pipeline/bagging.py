@@ -60,7 +60,7 @@ def bagging_stage(
         if not text.lines:
             raise UserError("no development sentence can be tuned on: all are empty or too long, give others")
         found = tuned_members(model, text, config, progress)
-        Bag(found.weights, feature_names(len(model.weights.rule)), config.nbest, config.sizes).save(folder)
+        Bag(found.weights, feature_names(model.weights), config.nbest, config.sizes).save(folder)
         return {"members": len(found.weights), "hypotheses": len(found.lists.texts)}
 
     artefact = store.run("bagging", settings, inputs, build)
@@ -71,7 +71,7 @@ def bagging_stage(
 def tuned_members(model: Model, text: TuningText, config: BaggingStageConfig, folder: Path) -> Round:
     """Tunes members on the lists of the model, then as often as asked for on their own lists too."""
     translator = make_line_translator(model)
-    last = _load(folder, len(model.weights.rule))
+    last = _load(folder, feature_names(model.weights))
     for number in range(0 if last is None else last.number + 1, config.rounds + 1):
         if last is None:
             lists = decode_lists(translator, text, model.weights.of_search, config.nbest)
@@ -124,14 +124,13 @@ def _save(folder: Path, done: Round) -> None:
         _file(folder, done.number - 1).unlink(missing_ok=True)
 
 
-def _load(folder: Path, num_rules: int) -> Round | None:
+def _load(folder: Path, names: tuple[str, ...]) -> Round | None:
     """The last round that was saved."""
     numbers = [int(path.stem.removeprefix("round-")) for path in folder.glob("round-*.safetensors")]
     if not numbers:
         return None
     arrays = {name: np.array(part) for name, part in open_arrays(_file(folder, max(numbers))).items()}
     texts = tuple(arrays["texts"].tobytes().decode().split("\n"))
-    names = feature_names(num_rules)
     lists = NBestLists(
         texts, arrays["features"], arrays["scores"], arrays["offsets"], names, len(names), ((),) * len(texts)
     )

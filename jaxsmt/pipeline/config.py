@@ -169,6 +169,7 @@ class WeightsConfig:
     word_penalty: float = -0.3
     phrase_penalty: float = -0.1
     glue: float = -0.2
+    swap: float = 0.0
     unknown: float = 1.0
 
     def __post_init__(self) -> None:

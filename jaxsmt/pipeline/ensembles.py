@@ -12,7 +12,7 @@ from jaxsmt.pipeline.mixing_config import COUNTS, MixingConfig
 from jaxsmt.pipeline.model import Labels, Mixing, Model
 from jaxsmt.pipeline.rule_model import norm_of, normalised_rule
 from jaxsmt.pipeline.store import Store
-from jaxsmt.pipeline.tuning import TUNED_SCALARS, ListsConfig, best_mixture, tuning_stage
+from jaxsmt.pipeline.tuning import ListsConfig, best_mixture, tuned_scalars, tuning_stage
 from jaxsmt.text.reading import BitextSource
 
 
@@ -60,6 +60,6 @@ def shared_weights(found: list[WeightsConfig], start: WeightsConfig) -> WeightsC
     size = norm_of(start)
     means = {
         name: float(np.mean([getattr(weights, name) / norm_of(weights) for weights in found])) * size
-        for name in TUNED_SCALARS
+        for name in tuned_scalars(start)
     }
     return dataclasses.replace(start, rule=(size,), **means)

@@ -59,5 +59,5 @@ def normalised_rule(weights: WeightsConfig) -> tuple[float, ...]:
 
 def norm_of(weights: WeightsConfig) -> float:
     """The L1 norm of all weights but that of unknown words, which is no matter of taste."""
-    values = (*weights.rule, weights.lm, weights.word_penalty, weights.phrase_penalty, weights.glue)
+    values = (*weights.rule, weights.lm, weights.word_penalty, weights.phrase_penalty, weights.glue, weights.swap)
     return float(np.abs(values).sum()) or 1.0

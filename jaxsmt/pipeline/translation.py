@@ -66,8 +66,15 @@ class LineTranslator:
                 [self.output(tokens[row], item.tokens) for item in found],
                 [item.alignment for item in found],
             )
-            yield from nbest_lines(first_number + row, outputs, features, first, alignments=links)
+            yield from nbest_lines(
+                first_number + row, outputs, features, first, with_swaps=self.swaps_blocks, alignments=links
+            )
             first += len(found)
+
+    @property
+    def swaps_blocks(self) -> bool:
+        """Whether translations have a feature of swapped blocks."""
+        return self.decoder.config.swap_span > 1
 
     @property
     def _break_ids(self) -> list[int]:

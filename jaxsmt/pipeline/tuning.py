@@ -31,6 +31,7 @@ from jaxsmt.tune.tuner import make_tuner
 NO_TUNER = "none"
 WEIGHTS, TABLE = "weights.json", "table.txt"
 TUNED_SCALARS = ("lm", "word_penalty", "phrase_penalty", "glue")  # the unknown-word weight stays: it separates nothing
+SWAP = "swap"
 MIXTURE_SEARCH = TrustRegionConfig(initial_radius=0.2, final_radius=0.02, max_evaluations=40, low=0.0, high=1.0)
 MAX_TUNING_WORDS = 128  # longer sentences would be decoded in parts, which have no common derivation
 
@@ -207,20 +208,26 @@ def decode_lists(translator: LineTranslator, text: TuningText, weights: SearchWe
 def as_nbest_lists(translator: LineTranslator, lists: NBestArrays, tokens: Sequence[Sequence[str]]) -> NBestLists:
     """Lists of the decoder as tuners want them; tokens: of the request's sentences. Their order stays."""
     found = lists.features
-    features = np.column_stack([found.rule, *(getattr(found, name) for name in TUNED_SCALARS)])
-    names = feature_names(found.rule.shape[1])
+    weights = translator.model.weights
+    features = np.column_stack([found.rule, *(getattr(found, name) for name in tuned_scalars(weights))])
+    names = feature_names(weights)
     outputs = output_texts(lists, tokens, translator.words)
     return nbest_from_rows(outputs, features, lists.sentence, len(tokens), names, found.score)
 
 
-def feature_names(num_rules: int) -> tuple[str, ...]:
+def tuned_scalars(weights: WeightsConfig) -> tuple[str, ...]:
+    """Names of the weights that are tuned besides those of rules; that of swaps is 0 where nothing is swapped."""
+    return (*TUNED_SCALARS, SWAP) if weights.swap else TUNED_SCALARS
+
+
+def feature_names(weights: WeightsConfig) -> tuple[str, ...]:
     """Of the weights that are tuned."""
-    return (*(f"rule{n}" for n in range(num_rules)), *TUNED_SCALARS)
+    return (*(f"rule{n}" for n in range(len(weights.rule))), *tuned_scalars(weights))
 
 
 def vector_of(weights: WeightsConfig) -> np.ndarray:
     """[F] the weights that are tuned, in the order of the features."""
-    return np.array([*weights.rule, *(getattr(weights, name) for name in TUNED_SCALARS)])
+    return np.array([*weights.rule, *(getattr(weights, name) for name in tuned_scalars(weights))])
 
 
 def weights_of(vector: np.ndarray, start: WeightsConfig) -> WeightsConfig:
@@ -229,5 +236,5 @@ def weights_of(vector: np.ndarray, start: WeightsConfig) -> WeightsConfig:
     values: Sequence[float] = [round(float(value), 9) for value in scaled]
     num_rules = len(start.rule)
     return dataclasses.replace(
-        start, rule=tuple(values[:num_rules]), **dict(zip(TUNED_SCALARS, values[num_rules:], strict=True))
+        start, rule=tuple(values[:num_rules]), **dict(zip(tuned_scalars(start), values[num_rules:], strict=True))
     )

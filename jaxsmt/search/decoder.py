@@ -12,7 +12,7 @@ from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart import CELLS_PER_CHUNK, IMPOSSIBLE, Beam, Chart, fill_chart
 from jaxsmt.search.compiled import CompiledTargets
-from jaxsmt.search.derivation import GLUE, UNKNOWN_WORD, Derivation, Reader
+from jaxsmt.search.derivation import GLUE, SWAP, UNKNOWN_WORD, Derivation, Reader
 from jaxsmt.search.forest import Layout, Plan, Sizes, plan_batch
 from jaxsmt.search.grammar import Programs, compile_by_mixture, compile_targets
 from jaxsmt.search.lists import Specials, assemble_lists
@@ -195,6 +195,7 @@ class Decoder:
             np.arange(len(kinds)),
             np.ones(len(kinds)),
             (kinds == GLUE).astype(float),
+            (kinds == SWAP).astype(float),
             (kinds == UNKNOWN_WORD).astype(float),
             programs,
         )

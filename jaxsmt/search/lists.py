@@ -35,13 +35,14 @@ class Specials:
 
     profile: whose weights they are scored with.
     target: place in `programs`.
-    num_rules, num_glue, num_unknown: feature counts; words are counted by `programs`.
+    num_rules, num_glue, num_swaps, num_unknown: feature counts; words are counted by `programs`.
     """
 
     profile: np.ndarray
     target: np.ndarray
     num_rules: np.ndarray
     num_glue: np.ndarray
+    num_swaps: np.ndarray
     num_unknown: np.ndarray
     programs: Programs
 
@@ -89,6 +90,7 @@ def _special_scores(specials: Specials, weights: SearchWeights) -> np.ndarray:
         weights.phrase_penalty[profile] * specials.num_rules
         - weights.word_penalty[profile] * programs.num_words[specials.target]
         + weights.glue[profile] * GLUE_STEP * specials.num_glue
+        + weights.swap[profile] * specials.num_swaps
         + weights.unknown[profile] * UNKNOWN_STEP * specials.num_unknown
         + weights.lm[profile] * programs.estimate[specials.target]
     ).astype(np.float32)

@@ -33,11 +33,12 @@ def nbest_lines(
     features: FeatureVectors,
     first: int,
     with_unknown: bool = False,
+    with_swaps: bool = False,
     alignments: Sequence[Sequence[tuple[int, int]]] | None = None,
 ) -> Iterator[str]:
     """Lines for sentence `number`, whose derivations are rows first, first + 1, … of `features`.
 
-    with_unknown: writes the feature of unknown words too, which Moses leaves out.
+    with_unknown: writes the feature of unknown words too, which Moses leaves out; with_swaps: that of swapped blocks.
     alignments: adds a field of source-target links to each line.
     """
     for place, words in enumerate(outputs):
@@ -50,6 +51,9 @@ def nbest_lines(
             features.rule[row],
             [features.glue[row]],
         ]
+        if with_swaps:
+            names.append("Swap0")
+            values.append([features.swap[row]])
         if with_unknown:
             names.insert(0, "UnknownWordPenalty0")
             values.insert(0, [features.unknown[row]])

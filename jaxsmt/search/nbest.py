@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxsmt.common.ragged import Ragged, concatenate, offsets_of, ragged_from_rows
 from jaxsmt.search.decoder import Batch, Decoder, Request, complete_request
-from jaxsmt.search.derivation import GLUE, RULE, UNKNOWN_WORD, Derivation
+from jaxsmt.search.derivation import GLUE, RULE, SWAP, UNKNOWN_WORD, Derivation
 from jaxsmt.search.forest import Sizes
 from jaxsmt.search.hypergraph import hypergraph_of
 from jaxsmt.search.kbest import Found, best_ways
@@ -161,6 +161,7 @@ def _counts(found: Found, steps: Steps, features: np.ndarray) -> RuleCounts:
         sums_by_owner(steps.owner[rules], features[steps.side[rules]], num),
         np.bincount(steps.owner, minlength=num) + 1,  # S → <s>
         np.bincount(steps.owner[kind == GLUE], minlength=num),
+        np.bincount(steps.owner[kind == SWAP], minlength=num),
         np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
     )
 
@@ -173,6 +174,6 @@ def _places(lengths: list[int]) -> np.ndarray:
 
 def _joined(parts: Sequence[RuleCounts], order: np.ndarray, num_features: int) -> RuleCounts:
     if not parts:
-        return RuleCounts(np.zeros((0, num_features)), *(np.zeros(0, np.int64) for _ in range(3)))
+        return RuleCounts(np.zeros((0, num_features)), *(np.zeros(0, np.int64) for _ in range(4)))
     columns = {field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(parts[0])}
     return RuleCounts(**{name: values[order] for name, values in columns.items()})

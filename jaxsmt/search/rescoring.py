@@ -8,7 +8,7 @@ import numpy as np
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.search.decoder import Decoder, Request, complete_request
-from jaxsmt.search.derivation import GLUE, RULE, UNKNOWN_WORD, Derivation
+from jaxsmt.search.derivation import GLUE, RULE, SWAP, UNKNOWN_WORD, Derivation
 from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP
 from jaxsmt.text.vocabulary import NUM_RESERVED
 
@@ -18,7 +18,7 @@ class FeatureVectors:
     """Features h of H derivations; their scores are w·h. Definitions as in `SearchWeights`.
 
     names: of the rule features.
-    lm, word_penalty, phrase_penalty, glue, unknown: [H] float64; rule: [H, F] float64.
+    lm, word_penalty, phrase_penalty, glue, swap, unknown: [H] float64; rule: [H, F] float64.
     score: [H] float64.
     """
 
@@ -28,6 +28,7 @@ class FeatureVectors:
     phrase_penalty: np.ndarray
     rule: np.ndarray
     glue: np.ndarray
+    swap: np.ndarray
     unknown: np.ndarray
     score: np.ndarray
 
@@ -37,12 +38,14 @@ class RuleCounts:
     """What the rules of H derivations add up to.
 
     rule: [H, F] float64, sums of the rules' features.
-    num_rules, num_glue, num_unknown: [H], all rule applications (S → <s> too), those of glue, unknown words.
+    num_rules, num_glue, num_swaps, num_unknown: [H], all rule applications (S → <s> too), those of glue, swapped
+      blocks, unknown words.
     """
 
     rule: np.ndarray
     num_rules: np.ndarray
     num_glue: np.ndarray
+    num_swaps: np.ndarray
     num_unknown: np.ndarray
 
 
@@ -52,7 +55,7 @@ def rescore(
     """The features of derivations of sentences `rows` (one for each sentence unless given)."""
     request = complete_request(request, decoder.rules)
     of = np.arange(len(derivations)) if rows is None else np.asarray(rows, np.int64)
-    kinds = np.array([_counts(derivation) for derivation in derivations], np.int64).reshape(-1, 3)
+    kinds = np.array([_counts(derivation) for derivation in derivations], np.int64).reshape(-1, 4)
     tokens = ragged_from_rows([derivation.tokens for derivation in derivations])
     counts = RuleCounts(_rule_sums(decoder, request, of, derivations), *kinds.T)
     return feature_vectors(decoder, request, of, tokens, counts)
@@ -68,6 +71,7 @@ def feature_vectors(
         "word_penalty": -(tokens.lengths + 2.0),
         "phrase_penalty": counts.num_rules.astype(np.float64),
         "glue": counts.num_glue * GLUE_STEP,
+        "swap": counts.num_swaps.astype(np.float64),
         "unknown": counts.num_unknown * UNKNOWN_STEP,
     }
     score = (weights["rule"] * counts.rule).sum(1) + sum(weights[name] * value for name, value in columns.items())
@@ -98,9 +102,9 @@ def _lm_words(decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged
     return Ragged(words, tokens.offsets)
 
 
-def _counts(derivation: Derivation) -> tuple[int, int, int]:
+def _counts(derivation: Derivation) -> tuple[int, int, int, int]:
     kinds = [node.kind for node in derivation.nodes]
-    return len(kinds), kinds.count(GLUE), kinds.count(UNKNOWN_WORD)
+    return len(kinds), kinds.count(GLUE), kinds.count(SWAP), kinds.count(UNKNOWN_WORD)
 
 
 def _rule_sums(decoder: Decoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation]) -> np.ndarray:

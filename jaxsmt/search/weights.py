@@ -20,6 +20,7 @@ class SearchWeights:
     word_penalty: of minus the number of target words, <s> and </s> counted.
     phrase_penalty: of the number of rules, those of glue and of both sentence ends counted.
     glue: of GLUE_STEP for each S → S X.
+    swap: of the number of times that two blocks are swapped.
     unknown: of UNKNOWN_STEP for each unknown word.
     All but `rule` are numbers or [B].
     """
@@ -29,6 +30,7 @@ class SearchWeights:
     word_penalty: Any = -0.3
     phrase_penalty: Any = -0.1
     glue: Any = -0.2
+    swap: Any = 0.0
     unknown: Any = 1.0
 
     @property

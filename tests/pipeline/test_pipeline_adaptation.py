@@ -18,6 +18,7 @@ from jaxsmt.pipeline.adaptations import Bag, Recognition, Voting
 from jaxsmt.pipeline.adapted import AdaptedTranslator
 from jaxsmt.pipeline.bag_report import BagReport
 from jaxsmt.pipeline.bagging import decode_members, tuned_members
+from jaxsmt.pipeline.config import WeightsConfig
 from jaxsmt.pipeline.decoding import decode
 from jaxsmt.pipeline.list_adaptation import adapt_lists
 from jaxsmt.pipeline.mixing_config import MixingConfig
@@ -210,7 +211,7 @@ def test_members_decode_together_as_they_would_alone(made):
 
 def test_the_sum_of_all_members_decides(made):
     translator, text, theta = made
-    bag = AdaptedTranslator(translator, Bag(theta, feature_names(4), 5, (1, 3)))
+    bag = AdaptedTranslator(translator, Bag(theta, feature_names(WeightsConfig()), 5, (1, 3)))
     report = BagReport(bag.adaptation, [reference for (reference,) in text.references])
     output = [" ".join(line.words) for line in bag.translate(text.lines, text.profiles, report.add)]
     alone = [decode_lists(translator, text, weights_of(t, translator.model.weights).of_search, 5) for t in theta]
@@ -245,7 +246,7 @@ def test_reports_on_several_texts_are_joined(run):
 def test_votes_rank_lists_by_their_formula(made):
     translator, text, theta = made
     votes = {"kitchen": Votes(theta, np.array([0.0, 1.0, 0.5]), 2.0), "travel": Votes(-theta, np.zeros(3), 1.0, True)}
-    adapted = AdaptedTranslator(translator, Voting(votes, feature_names(4), 5))
+    adapted = AdaptedTranslator(translator, Voting(votes, feature_names(WeightsConfig()), 5))
     (ranking,) = adapted.rankings(text.lines, text.profiles)
     lists = ranking.merged.lists
     for row, label in enumerate(text.labels):

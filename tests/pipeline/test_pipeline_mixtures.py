@@ -13,7 +13,15 @@ from jaxsmt.pipeline.mixing_config import MixingConfig, fixed_weights
 from jaxsmt.pipeline.model import load_model
 from jaxsmt.pipeline.training import train
 from jaxsmt.pipeline.translation import make_line_translator
-from jaxsmt.pipeline.tuning import ListsConfig, TuningText, _simplex
+from jaxsmt.pipeline.tuning import (
+    ListsConfig,
+    TuningText,
+    _simplex,
+    decode_lists,
+    feature_names,
+    vector_of,
+    weights_of,
+)
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
 QUICK = ("align=ibm1", "lm=trigram", "translate=[test]")
@@ -215,3 +223,27 @@ def test_each_cluster_of_the_target_side_has_a_language_model(work_dir, corpus):
     assert set(labels) == set(model.mixing.labels.weights) == {"cluster0", "cluster1"}
     known = [model.clustering.names[place] for place in model.clustering.index[len(model.clustering.index) // 2 :]]
     assert np.mean([own == label for own, label in zip(known, labels, strict=True)]) > 0.8
+
+
+def test_swapped_blocks_have_a_weight_that_is_tuned(work_dir, corpus):
+    train(train_config(work_dir / "swapping", [*corpus, *QUICK, "all_ways=false", "search=reordering"]))
+    model = load_model(work_dir / "swapping" / "model")
+    assert model.weights.swap == -1.0
+    assert feature_names(model.weights)[-1] == "swap"
+    tuned = weights_of(vector_of(model.weights) * [*[1.0] * 8, 2.0], model.weights)
+    assert tuned.swap / tuned.lm == pytest.approx(2 * model.weights.swap / model.weights.lm)
+    lines = (work_dir / "corpus" / "travel.test.fr").read_text(encoding="utf-8").splitlines()
+    translator = make_line_translator(model)
+    nbest = list(translator.nbest(lines[:2], 20))
+    assert any("Swap0= 1 " in line for line in nbest)
+    text = TuningText(lines[:2], [("",)] * 2, [None] * 2, [model.profile()] * 2)
+    lists = decode_lists(translator, text, tuned.of_search, 20)
+    unknown = (lists.features @ vector_of(tuned) - lists.scores) / 100.0  # their weight is not tuned
+    np.testing.assert_allclose(unknown, np.round(unknown), atol=1e-5)
+    assert len(set(lists.features[:, -1])) > 1
+
+
+def test_where_nothing_is_swapped_there_is_no_such_weight(fitted):
+    weights = load_model(fitted).weights
+    assert weights.swap == 0.0
+    assert len(vector_of(weights)) == len(feature_names(weights)) == 8

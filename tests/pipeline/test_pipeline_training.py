@@ -14,6 +14,7 @@ import pytest
 from jaxsmt.align.links import read_links
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import TEMPORARY_PREFIX
+from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.pipeline.config import TmConfig
 from jaxsmt.pipeline.model import load_model
 from jaxsmt.pipeline.training import check_names, train
@@ -224,7 +225,7 @@ def test_wrong_values_are_named(tmp_path, overrides, sentence):
 def test_names_that_cannot_be_files_are_refused():
     bitext = BitextSource("a", "b")
     with pytest.raises(UserError, match="'a/b' cannot name a corpus"):
-        check_names({"components": {"a/b": bitext}, "dev": {}, "adapt": {}, "test": {}}, TmConfig())
+        check_names({"components": {"a/b": bitext}, "dev": {}, "adapt": {}, "test": {}}, TmConfig(), ExtractConfig())
 
 
 def test_a_damaged_model_is_named(tmp_path):

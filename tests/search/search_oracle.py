@@ -17,7 +17,7 @@ X1, X2 = NONTERMINALS
 SOURCE = Vocabulary(tuple("abcd"))
 TARGET = Vocabulary(tuple("uvwxyz"))
 WEIGHTS = SearchWeights(
-    rule=(0.3, 0.2, 0.4, 0.1), lm=0.8, word_penalty=-0.4, phrase_penalty=-0.3, glue=-0.5, unknown=0.07
+    rule=(0.3, 0.2, 0.4, 0.1), lm=0.8, word_penalty=-0.4, phrase_penalty=-0.3, glue=-0.5, swap=-0.6, unknown=0.07
 )
 
 
@@ -121,8 +121,9 @@ def translations_by(rules_of, sentence, max_span, swap_span=0, weights=WEIGHTS):
             if end - start <= swap_span:
                 for middle in range(start + 1, end):
                     for one, two in product(span(start, middle).items(), span(middle, end).items()):
-                        for first, second in ((one, two), (two, one)):
-                            add(found, first[0] + second[0], one[1] + two[1] + weights.phrase_penalty)
+                        score = one[1] + two[1] + weights.phrase_penalty
+                        add(found, one[0] + two[0], score)
+                        add(found, two[0] + one[0], score + weights.swap)
         return memo[start, end]
 
     prefixes = [{(): weights.phrase_penalty - weights.word_penalty}]
