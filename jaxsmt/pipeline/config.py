@@ -150,6 +150,7 @@ class LanguageModelConfig:
     estimation: how each component's model is estimated; mixture: how their weights are fitted.
     arpas: ARPA files by name that join the models estimated here.
     joint: one more model, of all components' text as if it were one; text without a label takes it alone.
+    static: mixtures are computed beforehand, one model for each development set and label; the decoder switches.
     export: writes all models and mixtures as ARPA files to <output_dir>/lm.
     """
 
@@ -157,6 +158,7 @@ class LanguageModelConfig:
     mixture: MixtureConfig = field(default_factory=MixtureConfig)
     arpas: dict[str, str] = field(default_factory=dict)
     joint: bool = False
+    static: bool = False
     export: bool = False
 
 

@@ -37,18 +37,20 @@ class LmMixture:
 
     weights: [D] by development set, EQUAL, and JOINT where one of them is a model of all text.
     perplexities: by development set: of each model alone, of equal weights, and of the set's own weights.
+    models: the D models, by name.
     """
 
     artefact: Artefact
     names: tuple[str, ...]
     weights: dict[str, list[float]]
     perplexities: dict[str, dict[str, float]]
+    models: dict[str, Artefact]
 
 
 def lm_stages(
     store: Store, texts: Sequence[ComponentText], dev: Mapping[str, BitextSource], target: TextSide,
     config: LanguageModelConfig, clusters: Artefact | None = None,
-) -> tuple[dict[str, Artefact], LmMixture]:  # fmt: skip
+) -> LmMixture:  # fmt: skip
     """Estimates a model of every component's target side, reads given ARPA files, and mixes them all.
 
     clusters: of the target sides; they have models then, and the components have none.
@@ -70,7 +72,7 @@ def lm_stages(
     artefacts |= {name: _from_arpa(store, name, path) for name, path in config.arpas.items()}
     if not artefacts:
         raise UserError("there is no text for a language model: name a training bitext or an ARPA file (lm.arpas)")
-    return artefacts, _mixed(store, artefacts, dev, target, config)
+    return _mixed(store, artefacts, dev, target, config)
 
 
 def load_component_lm(artefact: Artefact) -> Lm:
@@ -78,9 +80,9 @@ def load_component_lm(artefact: Artefact) -> Lm:
     return load_lm(artefact.folder / TABLES, load_vocabulary(artefact.folder / VOCABULARY))
 
 
-def export_lms(folder: Path, artefacts: Mapping[str, Artefact], mixture: LmMixture) -> None:
+def export_lms(folder: Path, mixture: LmMixture) -> None:
     """Writes every model, and for every development set the static mixture with its weights, as <name>.arpa.gz."""
-    lms = {name: load_component_lm(artefact) for name, artefact in artefacts.items()}
+    lms = {name: load_component_lm(artefact) for name, artefact in mixture.models.items()}
     for name, lm in lms.items():
         write_arpa(lm, folder / f"{name}.arpa.gz")
     for name, weights in mixture.weights.items():
@@ -146,7 +148,7 @@ def _mixed(
     settings = {"mixture": dataclasses.asdict(config.mixture), "text": dataclasses.asdict(target.config)}
     artefact = store.run("lm-mixture", settings, inputs, build)
     fitted = json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8"))
-    return LmMixture(artefact, names, fitted["weights"], fitted["perplexities"])
+    return LmMixture(artefact, names, fitted["weights"], fitted["perplexities"], dict(artefacts))
 
 
 def _fit(

@@ -22,6 +22,7 @@ from jaxsmt.pipeline.lms import LmMixture, export_lms, lm_stages
 from jaxsmt.pipeline.mixing import develop
 from jaxsmt.pipeline.mixing_config import TARGET_CLUSTERS, MixingConfig
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
+from jaxsmt.pipeline.static_lms import with_static_lms
 from jaxsmt.pipeline.store import Store
 from jaxsmt.pipeline.tables import export_components, imported_components
 from jaxsmt.pipeline.target_clusters import target_cluster_stage
@@ -73,6 +74,8 @@ def train(config: DictConfig) -> float:
     lines = [source for spec in used for source, _ in read_bitext(spec)]
     parts = Parts(sides, components, lms, search, output_dir / "model", lines)
     model = mixed_model(store, parts, texts, development, extract, mixture, weights)
+    if config.lm.static:
+        parts, model = with_static_lms(store, parts, model)
     lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
     if tuner is not None:
         model = tuned_model(store, parts, model, sources["dev"], tuner, lists)
@@ -99,9 +102,9 @@ def mix_language_models(
     clusters = None
     if mixture.labels == TARGET_CLUSTERS:
         clusters = target_cluster_stage(store, texts, mixture.num_clusters, mixture.cluster_seed)
-    artefacts, lms = lm_stages(store, texts, dev, target, lm_config, clusters)
+    lms = lm_stages(store, texts, dev, target, lm_config, clusters)
     if lm_config.export:
-        export_lms(output_dir / "lm", artefacts, lms)
+        export_lms(output_dir / "lm", lms)
     return lms
 
 

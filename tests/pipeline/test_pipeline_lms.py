@@ -94,3 +94,27 @@ def test_weights_are_fitted_anew_when_less_of_a_development_set_is_read(tmp_path
     for first in (5, 1):
         train(train_config(tmp_path / "run", [*corpus, f"+corpus.dev.kitchen.first={first}"]))
     assert len(list((tmp_path / "run" / "artefacts").glob("lm-mixture-*"))) == 2
+
+
+def test_mixtures_can_be_interpolated_beforehand(tmp_path):
+    corpus = [*write_corpus(tmp_path / "corpus"), *QUICK, "mixture=clusters", "mixture.num_clusters=2"]
+    for name in ("union", "static"):
+        train(train_config(tmp_path / "run", [*corpus, f"lm.static={name == 'static'}"]))
+        (tmp_path / "run" / "model").rename(tmp_path / name)
+        (tmp_path / "run" / "translations").rename(tmp_path / f"{name}.translations")
+    union, static = load_model(tmp_path / "union"), load_model(tmp_path / "static")
+    assert static.lm_names == ("equal", "kitchen", "travel", "cluster0", "cluster1")
+    np.testing.assert_array_equal(static.lm_mixture("cluster1"), [0, 0, 0, 0, 1])
+    np.testing.assert_array_equal(static.lm_mixture(), [1, 0, 0, 0, 0])
+    words = load_vocabulary(tmp_path / "static" / "lm" / "vocabulary.txt")
+    lines = (tmp_path / "corpus" / "travel.train.en").read_text(encoding="utf-8").splitlines()
+    sentences = ragged_from_rows(words.encode(static.target.preprocess(line)) for line in lines)
+    means = []
+    for model in (union, static):
+        assert model.lm_vocabulary.words == words.words
+        probabilities = np.exp(word_log_probs(model.automaton, sentences).values.astype(np.float64))
+        means.append(np.log(probabilities @ model.lm_mixture("cluster1")).mean())
+    assert means[0] == pytest.approx(means[1], abs=0.01)  # all these n-grams are in the union
+    names = [path.name for path in (tmp_path / "union.translations").iterdir() if "reference" not in path.name]
+    texts = [[(tmp_path / f"{way}.translations" / name).read_text() for name in names] for way in ("union", "static")]
+    assert np.mean([one == two for one, two in zip(*texts, strict=True)]) > 0.4

@@ -22,6 +22,7 @@ from jaxsmt.pipeline.tuning import (
     vector_of,
     weights_of,
 )
+from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
 QUICK = ("align=ibm1", "lm=trigram", "translate=[test]")
@@ -247,3 +248,11 @@ def test_where_nothing_is_swapped_there_is_no_such_weight(fitted):
     weights = load_model(fitted).weights
     assert weights.swap == 0.0
     assert len(vector_of(weights)) == len(feature_names(weights)) == 8
+
+
+def test_the_example_in_the_readme_runs(fitted):
+    example = re.search(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S).group(1)
+    assert '"runs/demo/model"' in example
+    names = {}
+    exec(example.replace("runs/demo/model", str(fitted)), names)
+    assert names["features"].shape == (len(names["model"].rules.union), 4)
