@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxsmt.search.grammar import Grammar, grammar_of_table, grammar_of_union
 from jaxsmt.tm.bounds import feature_bounds
-from jaxsmt.tm.features import application_features
+from jaxsmt.tm.features import LOG_FLOOR, application_features
 from jaxsmt.tm.scored import ScoredTable
 from jaxsmt.tm.union import UnionView
 from jaxsmt.tm.weights import check_feature_weights
@@ -105,6 +105,15 @@ def fixed_rules(table: ScoredTable) -> FixedRules:
     return FixedRules(table, grammar, logs)
 
 
+def only_possible(features: np.ndarray) -> np.ndarray:
+    """Features [A, 4] in which a pair that has probability 0 in both directions does not exist (−∞).
+
+    So components of weight 0 have no say at all: they would otherwise translate what the others do not know.
+    """
+    is_possible = (features[:, [0, 2]] > LOG_FLOOR).any(1)
+    return np.where(is_possible[:, None], features, np.float32(-np.inf))
+
+
 @dataclass(frozen=True)
 class MixedRules:
     """D components under mixture weights λ [B, 4, D] (Sennrich, Schwenk and Aransa 2013, section 3).
@@ -125,7 +134,8 @@ class MixedRules:
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         assert mixture is not None
         profiles, of_row = np.unique(mixture, axis=0, return_inverse=True)  # sentences may share one
-        return application_features(self.union.statistics, profiles, pair_index, of_row.reshape(-1)[profile_index])
+        of_pair = of_row.reshape(-1)[profile_index]
+        return only_possible(application_features(self.union.statistics, profiles, pair_index, of_pair))
 
     def bound_shift(self, side: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         """log max_d λ_d - log Σ_d λ_d c_d(s) for p(t|s); 0 where no component of positive weight knows s."""

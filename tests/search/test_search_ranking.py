@@ -98,9 +98,7 @@ def test_bounds_leave_the_best_rules(components, rules, kind, limit):
     np.testing.assert_allclose(found.entries.score, expected.entries.score, atol=1e-4)
     np.testing.assert_array_equal(found.rule_list, expected.rule_list)
     assert (found.num_lists, len(found.matches)) == (expected.num_lists, len(expected.matches))
-    assert (len(found.matches) < len(matches)) == (
-        kind in ("wsum", "wmax")
-    )  # there is a λ that is all on one component
+    assert (len(found.matches) < len(matches)) == (kind != "prod")  # there is a λ that is all on one component
     assert np.bincount(found.entries.list).max() <= limit
     values = plain_values(rules, matches, profiles, programs)
     for number in range(found.num_lists):
@@ -121,12 +119,20 @@ def plain_values(rules, matches, profiles, programs):
         target = rules.grammar.target_index[pairs]
         weights = {name: value[profile] for name, value in vars(profiles.weights).items()}
         features = rules.features(pairs, np.full(len(pairs), profile), profiles.mixture)
-        total = features @ weights["rule"] + weights["lm"] * programs.log_p[target] + weights["phrase_penalty"]
+        exists = features[:, 0] > -np.inf
+        total = np.where(exists[:, None], features, 0) @ weights["rule"] + weights["phrase_penalty"]
+        total += weights["lm"] * programs.log_p[target]
         total -= weights["word_penalty"] * programs.num_words[target]
-        values[profile, side] = [
-            (value, pair) for value, pair in zip(total.tolist(), pairs.tolist(), strict=True) if value > -np.inf
-        ]
+        values[profile, side] = list(zip(total[exists].tolist(), pairs[exists].tolist(), strict=True))
     return values
+
+
+def test_a_component_of_weight_zero_has_no_say(rules):
+    counts, pairs = rules.union.statistics.joint_counts, np.arange(len(rules.union))
+    for component, weights in enumerate(np.eye(3)):
+        mixture = rules.check_mixture(np.repeat(weights[None], 4, 0), 1)
+        features = rules.features(pairs, np.zeros(len(pairs), int), mixture)
+        np.testing.assert_array_equal(np.isfinite(features), np.repeat(counts[component][:, None] > 0, 4, 1))
 
 
 def test_no_feature_is_above_its_bound(rules):
