@@ -110,7 +110,7 @@ def only_possible(features: np.ndarray) -> np.ndarray:
 
     So components of weight 0 have no say at all: they would otherwise translate what the others do not know.
     """
-    is_possible = (features[:, [0, 2]] > LOG_FLOOR).any(1)
+    is_possible = np.maximum(features[:, 0], features[:, 2]) > LOG_FLOOR
     return np.where(is_possible[:, None], features, np.float32(-np.inf))
 
 
