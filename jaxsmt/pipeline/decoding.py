@@ -6,6 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path
 from typing import TextIO
 
 from omegaconf import DictConfig
@@ -26,6 +28,7 @@ from jaxsmt.text.streams import read_lines
 
 STANDARD = "-"  # standard input or output
 NO_LABEL = "-"  # in files of labels: a line of no particular kind
+MOST_KNOWN = 100_000  # lines of input that are looked at beforehand
 
 
 def decode(config: DictConfig) -> None:
@@ -64,8 +67,19 @@ def load_translator(config: DictConfig) -> LineTranslator | AdaptedTranslator:
     is_given = any(value is not None for value in config.weights.values())
     if is_given and isinstance(model.adaptation, Voting | Bag):
         raise UserError("weights and the model's adaptation exclude each other: add adapted=false to give weights")
+    lines = known_lines(config.input)
+    if lines is not None:
+        model = model.for_lines(lines)
     glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
     return make_translator(model, with_overrides(model.search, config.search), glossary)
+
+
+def known_lines(path: str) -> list[str] | None:
+    """The lines of a file that is not too long: rules that they cannot use need not be read. None: any may come."""
+    if path == STANDARD or not Path(path).is_file():
+        return None
+    lines = list(islice(_read(path), MOST_KNOWN + 1))
+    return lines if len(lines) <= MOST_KNOWN else None
 
 
 def given_labels(config: DictConfig, model: Model) -> list[str] | None:

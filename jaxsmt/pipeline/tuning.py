@@ -195,7 +195,8 @@ def _simplex(point: np.ndarray) -> np.ndarray:
 def _bleu(translator: LineTranslator, text: TuningText, mixture: np.ndarray) -> float:
     profiles = [dataclasses.replace(profile, mixture=mixture) for profile in text.profiles]
     output = [" ".join(line.words) for line in translator.translate(text.lines, profiles)]
-    return BLEU(tokenize="none", force=True).corpus_score(output, [[reference for (reference,) in text.references]]).score
+    references = [reference for (reference,) in text.references]
+    return BLEU(tokenize="none", force=True).corpus_score(output, [references]).score
 
 
 def decode_lists(translator: LineTranslator, text: TuningText, weights: SearchWeights, size: int) -> NBestLists:

@@ -8,7 +8,7 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.pipeline.decoding import decode
+from jaxsmt.pipeline.decoding import decode, known_lines
 from jaxsmt.pipeline.mixing_config import MixingConfig, fixed_weights
 from jaxsmt.pipeline.model import load_model
 from jaxsmt.pipeline.training import train
@@ -256,3 +256,14 @@ def test_the_example_in_the_readme_runs(fitted):
     names = {}
     exec(example.replace("runs/demo/model", str(fitted)), names)
     assert names["features"].shape == (len(names["model"].rules.union), 4)
+
+
+def test_files_are_looked_at_before_rules_are_read(fitted, work_dir, monkeypatch):
+    path = work_dir / "corpus" / "travel.test.fr"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert known_lines(str(path)) == lines
+    assert known_lines("-") is known_lines(str(work_dir / "nowhere")) is None
+    few = translated(fitted, work_dir, lines, "domain=travel")
+    monkeypatch.setattr("jaxsmt.pipeline.decoding.MOST_KNOWN", 2)
+    assert known_lines(str(path)) is None
+    assert translated(fitted, work_dir, lines, "domain=travel") == few
