@@ -1,18 +1,16 @@
 """Bagging of tuned systems: bootstrap development sets, one MERT each, votes (Song, Mi, Lü & Liu 2012)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from jaxsmt.adapt.voting import Combination, MergedLists, best_rows, merge_members, vote
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import track
-from jaxsmt.tune.ascent import ascend, ascents_from
 from jaxsmt.tune.config import MertConfig
-from jaxsmt.tune.line_search import search_space
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums
-from jaxsmt.tune.mert import mert_resampled
+from jaxsmt.tune.mert import mert, mert_resampled
 from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
 from jaxsmt.tune.scoring import score_lists, smoothed_sentence_bleu
 
@@ -61,18 +59,17 @@ def tune_members(
 
 
 def restarted_members(lists: TuningLists, num_members: int, config: MertConfig | None = None) -> np.ndarray:
-    """The control of section 4.3: MERT on the same set from M random starting points → weights [M, F].
+    """The control of section 4.3: M runs of MERT on the same set, each from random weights → weights [M, F].
 
-    All ascents run side by side; where each ends is a member. The metric, the strategy, the interval of the starting
-    points and the seed are those of the configuration.
+    Each is a whole run with restarts of its own. (Where every single ascent is a member, members are far worse and far
+    more different from each other than those of a bag, which is no control.) The seeds are config.seed, + 1, ….
     """
     config = config or MertConfig()
-    rng = np.random.default_rng(config.seed)
-    starts = rng.uniform(config.restart_low, config.restart_high, (num_members, lists.num_features))
-    ascents = ascents_from(starts, np.zeros(num_members, np.int64))
-    space = search_space(lists, config.metric)
-    ended, _ = ascend(space, ascents, np.ones((1, len(lists))), config, rng)
-    return ended.points / np.maximum(np.abs(ended.points).sum(1, keepdims=True), 1e-30)
+    found = []
+    for seed in track(range(config.seed, config.seed + num_members), "members", num_members):
+        start = np.random.default_rng(seed).uniform(config.restart_low, config.restart_high, lists.num_features)
+        found.append(mert(lists, start, replace(config, seed=seed))[0])
+    return np.array(found).reshape(num_members, lists.num_features)
 
 
 def decode_members(decode_fn: DecodeFn, weights: np.ndarray) -> list[NBestLists]:
