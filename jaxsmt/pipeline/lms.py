@@ -136,9 +136,7 @@ def _mixed(
 
     def build(folder: Path) -> Counts:
         lms = [load_component_lm(artefact) for artefact in artefacts.values()]
-        automaton, vocabulary = build_union_automaton(lms)
-        save_automaton(automaton, folder / AUTOMATON)
-        vocabulary.save(folder / VOCABULARY)
+        automaton, vocabulary = save_union(folder, lms)
         fitted = _fit(automaton, vocabulary, dev, target, names, config)
         write_text(folder / WEIGHTS, json.dumps(fitted, indent=1, ensure_ascii=False) + "\n")
         return {"models": len(names)}
@@ -149,6 +147,14 @@ def _mixed(
     artefact = store.run("lm-mixture", settings, inputs, build)
     fitted = json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8"))
     return LmMixture(artefact, names, fitted["weights"], fitted["perplexities"], dict(artefacts))
+
+
+def save_union(folder: Path, lms: Sequence[Lm]) -> tuple[Automaton, Vocabulary]:
+    """Builds the union automaton of models and writes it with its words."""
+    automaton, vocabulary = build_union_automaton(lms)
+    save_automaton(automaton, folder / AUTOMATON)
+    vocabulary.save(folder / VOCABULARY)
+    return automaton, vocabulary
 
 
 def _fit(

@@ -1,7 +1,7 @@
 """Language models interpolated beforehand, one for each kind of text: the decoder switches between them.
 
-The union of the components' models mixes them with any weights while it decodes; here the weights are fixed, and a text
-costs no more than with a single model. (Sennrich, Schwenk and Aransa 2013, section 5, adapt language models so.)
+The union of the components' models is mixed with any weights while decoding; here the weights are fixed before, and a
+text picks its model. (Sennrich, Schwenk and Aransa 2013, section 5, adapt language models so.)
 """
 
 import dataclasses
@@ -10,11 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jaxsmt.common.files import write_text
-from jaxsmt.lm.automaton import save_automaton
 from jaxsmt.lm.mixture import interpolate
-from jaxsmt.lm.union import build_union_automaton
 from jaxsmt.pipeline.assembly import Parts
-from jaxsmt.pipeline.lms import AUTOMATON, VOCABULARY, WEIGHTS, LmMixture, load_component_lm
+from jaxsmt.pipeline.lms import WEIGHTS, LmMixture, load_component_lm, save_union
 from jaxsmt.pipeline.model import Model
 from jaxsmt.pipeline.store import Counts, Store
 
@@ -36,9 +34,7 @@ def static_stage(store: Store, lms: LmMixture, weights: Mapping[str, Sequence[fl
 
     def build(folder: Path) -> Counts:
         models = [load_component_lm(artefact) for artefact in lms.models.values()]
-        automaton, vocabulary = build_union_automaton([interpolate(models, part) for part in weights.values()])
-        save_automaton(automaton, folder / AUTOMATON)
-        vocabulary.save(folder / VOCABULARY)
+        save_union(folder, [interpolate(models, part) for part in weights.values()])
         tables = {"names": dict(enumerate(names)), "weights": chosen, "perplexities": lms.perplexities}
         write_text(folder / WEIGHTS, json.dumps(tables, indent=1, ensure_ascii=False) + "\n")
         return {"models": len(names)}

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,10 +67,9 @@ def text_stage(
         save_text(prepared, folder)
         return {"sentence_pairs": len(prepared.bitext), "cleaning": prepared.counts.table}
 
-    reading = {key: value for key, value in dataclasses.asdict(spec).items() if key not in ("source", "target", "path")}
     inputs = {f"file {number}": fingerprint_input(path) for number, path in enumerate(spec.files)}
     inputs |= {f"like {text.name}": text.artefact.fingerprint for text in like}
-    artefact = store.run(f"text-{name}", {"reading": reading, "text": dataclasses.asdict(config)}, inputs, build)
+    artefact = store.run(f"text-{name}", {"reading": _reading(spec), "text": dataclasses.asdict(config)}, inputs, build)
     return load_text(name, artefact)
 
 
@@ -140,6 +140,10 @@ def bitext_inputs(dev: Mapping[str, BitextSource]) -> dict[str, str]:
     inputs: dict[str, str] = {}
     for name, spec in dev.items():
         inputs |= {f"dev {name} {n}": fingerprint_input(path) for n, path in enumerate(spec.files)}
-        reading = {k: v for k, v in dataclasses.asdict(spec).items() if k not in ("source", "target", "path")}
-        inputs[f"dev {name} reading"] = json.dumps(reading, sort_keys=True, ensure_ascii=False)
+        inputs[f"dev {name} reading"] = json.dumps(_reading(spec), sort_keys=True, ensure_ascii=False)
     return inputs
+
+
+def _reading(spec: BitextSource) -> dict[str, Any]:
+    """How the files of a bitext are read, whatever their names."""
+    return {key: value for key, value in dataclasses.asdict(spec).items() if key not in ("source", "target", "path")}
