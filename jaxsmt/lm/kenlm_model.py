@@ -19,7 +19,11 @@ def load_kenlm(path: str | Path) -> Any:
     try:
         import kenlm
     except ImportError:
-        raise UserError("reading language models on the host needs the package kenlm: pip install kenlm") from None
+        raise UserError(
+            f"scoring with '{path}' on the host needs the package kenlm, which is not installed and does not build on "
+            "Python 3.13 and newer: use a Python below 3.13 (pip install kenlm), or an ARPA file in lm.arpas, which "
+            "needs no KenLM"
+        ) from None
     path = Path(path)
     if not path.is_file():
         raise UserError(f"language model '{path}' does not exist: check the path")

@@ -3,6 +3,10 @@
     H(λ) = −Σ_(s,t) p̃(s,t) log2 p(x|y; λ), one λ for each of the four features
 minimised over log λ by L-BFGS with exact gradients. H does not change with the scale of λ, so no component plays a
 special part: a useless first component gets a small weight like any other. Only the result is scaled to λ_1 = 1.
+
+A component that the text has no use for would have λ = 0. On the way there the gradient with respect to log λ vanishes,
+so where the search stops would be a matter of rounding: a weight that can be MIN_WEIGHT times the largest at no cost
+in H is exactly that.
 """
 
 from dataclasses import dataclass
@@ -20,6 +24,7 @@ from jaxsmt.tm.objective import MIN_WEIGHT, Objective, build_problem, evaluate, 
 from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
 
 START_WEIGHT = 1e-3  # at least, relative to the largest: where weights vanish, so do gradients
+SMALL_WEIGHT = 1e-2  # relative to the largest: what is below may be on its way to 0
 
 
 @dataclass(frozen=True)
@@ -127,4 +132,36 @@ def _minimise(
 
     found = minimise(penalised, start, tolerance, max_evaluations)
     value = found.value - precision * ((found.point - centre) ** 2).sum(-1) / 2
-    return limited_log_mixture(found.point), value, found.num_iterations, found.is_converged
+    point, value = _lower_useless(objective, limited_log_mixture(found.point), value, precision == 0, tolerance)
+    return point, value, found.num_iterations, found.is_converged
+
+
+def _lower_useless(
+    objective: Objective, point: Array, value: Array, is_free: Array, tolerance: float
+) -> tuple[Array, Array]:
+    """log λ [S, D] with every weight at MIN_WEIGHT that can be there, one after the other, the smallest first.
+
+    Args:
+      point, value: log λ [S, D], the largest 0, and the objective there [S].
+      is_free: [S] sets without a prior, which would say where a weight belongs.
+      tolerance: what the objective may rise by for each weight.
+    """
+    floor = np.float32(np.log(MIN_WEIGHT))
+
+    def is_open(point: Array, is_tried: Array) -> Array:
+        return (point < np.log(SMALL_WEIGHT)) & (point > floor) & ~is_tried & is_free[:, None]
+
+    def lower_one(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        point, value, is_tried = carry
+        left = is_open(point, is_tried)
+        smallest = jnp.where(left, point, jnp.inf).argmin(-1)
+        is_next = left & (jnp.arange(point.shape[1])[None] == smallest[:, None])
+        lowered = jnp.where(is_next, floor, point)
+        new_value, _ = value_and_gradient(objective, lowered)
+        is_taken = left.any(-1) & (new_value <= value + tolerance)
+        return (
+            jnp.where(is_taken[:, None], lowered, point), jnp.where(is_taken, new_value, value), is_tried | is_next
+        )  # fmt: skip
+
+    start = point, value, jnp.zeros_like(point, bool)
+    return jax.lax.while_loop(lambda carry: is_open(carry[0], carry[2]).any(), lower_one, start)[:2]

@@ -58,8 +58,7 @@ def dev():
     return [row for row, _ in rows], make_labels([name for _, name in rows])
 
 
-def test_entropies_equal_kenlm(tmp_path):
-    pytest.importorskip("kenlm")
+def test_entropies_equal_kenlm(kenlm, tmp_path):
     texts = {name: encoded(domain_text(name, 60)) for name in DOMAINS}
     lms = {name: estimate_lm(*text, LmConfig(order=3)) for name, text in texts.items()}
     rows = [*domain_text("it", 5, 2), ["never", "seen", "button"], ["unheard"]]

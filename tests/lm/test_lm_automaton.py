@@ -52,8 +52,7 @@ def assert_automaton_equals_kenlm(lm, path, rows):
 
 
 @pytest.mark.parametrize(("order", "prune"), [(2, ()), (3, (0, 1)), (4, ()), (5, (0, 0, 1)), (6, ())])
-def test_equals_kenlm_on_our_models(tmp_path, order, prune):
-    pytest.importorskip("kenlm")
+def test_equals_kenlm_on_our_models(kenlm, tmp_path, order, prune):
     rows = random_text(order, 150, 20)
     lm = estimate_lm(*encode(rows), LmConfig(order=order, prune=prune))
     write_arpa(lm, tmp_path / "lm.arpa")
@@ -62,8 +61,7 @@ def test_equals_kenlm_on_our_models(tmp_path, order, prune):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_equals_kenlm_on_odd_models(tmp_path, seed):
-    pytest.importorskip("kenlm")
+def test_equals_kenlm_on_odd_models(kenlm, tmp_path, seed):
     path = random_arpa(seed, order=2 + seed % 4).write(tmp_path / "odd.arpa")
     assert_automaton_equals_kenlm(read_arpa(path), path, random_sentences(seed, 5))
 
@@ -78,8 +76,7 @@ def test_equals_dictionary_where_contexts_are_missing(tmp_path, seed):
 
 
 @pytest.mark.parametrize("order", [3, 5])
-def test_equals_kenlm_on_held_out_text(reference, order):
-    pytest.importorskip("kenlm")
+def test_equals_kenlm_on_held_out_text(kenlm, reference, order):
     path = reference / "lm" / f"A.en.{order}.arpa.gz"
     with gzip.open(reference / "text" / "pydoc-dev.en.gz", "rt", encoding="utf-8") as stream:
         rows = [line.split() for line in stream][:200]

@@ -26,8 +26,7 @@ def three_models(orders=(3, 2, 4), shared_vocabulary=False, pad=0):
 
 
 @pytest.mark.parametrize("shared_vocabulary", [True, False])
-def test_union_equals_separate_kenlm_models(tmp_path, shared_vocabulary):
-    pytest.importorskip("kenlm")
+def test_union_equals_separate_kenlm_models(kenlm, tmp_path, shared_vocabulary):
     lms = three_models(shared_vocabulary=shared_vocabulary)
     rows = random_text(77, 20, 20) + random_sentences(5, 18)
     theirs = []
@@ -114,8 +113,7 @@ def test_interpolation_of_padded_models_equals_the_union_automaton():
     np.testing.assert_allclose(word_log_probs(static, sentences).values[:, 0], exact, rtol=0, atol=1e-5)
 
 
-def test_interpolated_model_is_an_arpa_model(tmp_path):
-    pytest.importorskip("kenlm")
+def test_interpolated_model_is_an_arpa_model(kenlm, tmp_path):
     mixed = interpolate(three_models(), [0.2, 0.2, 0.6])
     write_arpa(mixed, tmp_path / "mixed.arpa")
     model = load_kenlm(tmp_path / "mixed.arpa")

@@ -2,7 +2,6 @@
 
 import json
 
-import kenlm
 import numpy as np
 import pytest
 
@@ -34,7 +33,7 @@ def test_fitted_weights_are_the_best_on_their_development_set(trained):
         assert np.argmax(fitted["weights"][domain]) == place
 
 
-def test_the_automaton_of_the_model_agrees_with_kenlm_on_the_exported_files(trained):
+def test_the_automaton_of_the_model_agrees_with_kenlm_on_the_exported_files(kenlm, trained):
     side = load_model(trained / "model").target
     folder = trained / "model" / "lm"
     lines = (trained / "corpus" / "travel.test.en").read_text(encoding="utf-8").splitlines()
@@ -60,7 +59,7 @@ def test_an_arpa_file_joins_the_mixture(trained, tmp_path):
         train(train_config(tmp_path / "run", [*corpus, *QUICK, arpa.replace("arpas.travel", "arpas.kitchen")]))
 
 
-def test_one_model_of_all_text_is_that_of_the_concatenated_corpora(tmp_path):
+def test_one_model_of_all_text_is_that_of_the_concatenated_corpora(kenlm, tmp_path):
     corpus = write_corpus(tmp_path / "corpus")
     quick = [*QUICK, "text=lowercase", "translate=[]", "lm.export=true"]  # each text has a truecaser of its own
     train(train_config(tmp_path / "run", [*corpus, *quick, "lm.joint=true"]))
