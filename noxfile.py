@@ -63,7 +63,7 @@ def orders(session: nox.Session, seed: int) -> None:
     """The tests in random order, with other seeds for hypothesis."""
     install(session, "newest", "[test]")
     session.install("pytest-randomly")
-    session.run("pytest", ff"--randomly-seed={seed}", f"--hypothesis-seed={seed}", *session.posargs)
+    session.run("pytest", f"--randomly-seed={seed}", f"--hypothesis-seed={seed}", *session.posargs)
 
 
 @nox.session

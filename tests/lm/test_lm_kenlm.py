@@ -12,7 +12,6 @@ from jaxsmt.lm.kenlm_model import kenlm_sentence_entropies, kenlm_sentence_log_p
 from tests.lm.slow_lm import random_arpa, random_sentences
 
 
-
 def test_scores_are_natural_logarithms(kenlm, tmp_path):
     slow = random_arpa(1, order=3)
     model = load_kenlm(slow.write(tmp_path / "lm.arpa"))
