@@ -3,9 +3,9 @@
 import hydra
 from omegaconf import DictConfig
 
-from jaxsmt.pipeline.config import DecodeSchema, register_schemas
-from jaxsmt.pipeline.decoding import decode
-from jaxsmt.pipeline.launch import launch, run_job
+from jaxsmt.pipeline.commands.decode import decode
+from jaxsmt.pipeline.config.launch import launch, run_job
+from jaxsmt.pipeline.config.schemas import DecodeSchema, register_schemas
 
 register_schemas()
 

@@ -3,11 +3,11 @@
 import hydra
 from omegaconf import DictConfig
 
-from jaxsmt.pipeline.adaptation_config import adapter_keys
-from jaxsmt.pipeline.config import TrainSchema, register_schemas
-from jaxsmt.pipeline.launch import launch, run_job
-from jaxsmt.pipeline.list_tuning import tuner_keys
-from jaxsmt.pipeline.training import train
+from jaxsmt.pipeline.commands.train import train
+from jaxsmt.pipeline.commands.tune_lists import tuner_keys
+from jaxsmt.pipeline.config.adaptation import adapter_keys
+from jaxsmt.pipeline.config.launch import launch, run_job
+from jaxsmt.pipeline.config.schemas import TrainSchema, register_schemas
 
 register_schemas()
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 import numpy as np
 from measure import Measurement, measured
 
-from jaxsmt.adapt.bpa import adapt
-from jaxsmt.adapt.bpa_config import BpaConfig
-from jaxsmt.adapt.bpa_online import online_bpa
-from jaxsmt.adapt.bpa_rerank import Votes, rerank
-from jaxsmt.adapt.subsets import rows_of
+from jaxsmt.adapt.bpa.adaptation import adapt
+from jaxsmt.adapt.bpa.config import BpaConfig
+from jaxsmt.adapt.bpa.online import online_bpa
+from jaxsmt.adapt.bpa.rerank import Votes, rerank
+from jaxsmt.adapt.bpa.subsets import rows_of
 from jaxsmt.common.device import setup_device
 from jaxsmt.tune.lists import TuningLists
 

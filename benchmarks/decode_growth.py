@@ -9,8 +9,8 @@ from decode_tasks import Run, Task, read_components, run
 from measure import measured
 
 from jaxsmt.common.ragged import concatenate
-from jaxsmt.search.chart import Beam
-from jaxsmt.search.rules import mixed_rules
+from jaxsmt.search.chart.kernel import Beam
+from jaxsmt.search.rules.model import mixed_rules
 from jaxsmt.tm.prune import prune_component
 from jaxsmt.tm.restrict import restricted_union
 

@@ -16,15 +16,15 @@ from jaxsmt.extract.lexical import count_words
 from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import Automaton, build_automaton
 from jaxsmt.lm.model import Lm
-from jaxsmt.search.chart import Beam
+from jaxsmt.search.chart.kernel import Beam
+from jaxsmt.search.chart.rest import with_rest_costs
 from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
-from jaxsmt.search.rest import with_rest_costs
-from jaxsmt.search.rules import RuleModel, fixed_rules
+from jaxsmt.search.rules.model import RuleModel, fixed_rules
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.vocabulary import NUM_RESERVED, build_vocabulary
 from jaxsmt.tm.component import Component
-from jaxsmt.tm.moses import read_scored_table
+from jaxsmt.tm.moses.tables import read_scored_table
 
 HIERO = SearchWeights(
     rule=(0.15, 0.1, 0.2, 0.1), lm=0.3, word_penalty=-0.3, phrase_penalty=-0.1, glue=-0.2, unknown=1.0

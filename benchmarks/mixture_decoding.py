@@ -19,9 +19,9 @@ from jaxsmt.extract.extraction import extract_counts
 from jaxsmt.extract.lexical import count_words
 from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import build_automaton
+from jaxsmt.search.chart.rest import with_rest_costs
 from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
-from jaxsmt.search.rest import with_rest_costs
-from jaxsmt.search.rules import mixed_rules
+from jaxsmt.search.rules.model import mixed_rules
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary, build_vocabulary

@@ -18,10 +18,10 @@ from mixture_decoding import measure_decoding
 from scipy.optimize import fmin_l_bfgs_b
 
 from jaxsmt.common.device import setup_device
-from jaxsmt.tm.development import DevelopmentPairs
 from jaxsmt.tm.features import component_features
-from jaxsmt.tm.linear import LinearConfig, fit_linear_features
-from jaxsmt.tm.perplexity import fit_instance_weights
+from jaxsmt.tm.fit.development import DevelopmentPairs
+from jaxsmt.tm.fit.linear import LinearConfig, fit_linear_features
+from jaxsmt.tm.fit.perplexity import fit_instance_weights
 from jaxsmt.tm.union import Statistics
 from jaxsmt.tm.weights import FEATURE_NAMES
 

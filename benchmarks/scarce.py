@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 from measure import measured
 
-from jaxsmt.adapt.bpa_config import BpaConfig
-from jaxsmt.adapt.comparison import Comparison, ComparisonConfig, compare, comparison_text, precision_text, sweep
-from jaxsmt.adapt.comparison_plots import plot_comparison, plot_sweep, plot_times
+from jaxsmt.adapt.bpa.comparison import Comparison, ComparisonConfig, compare, comparison_text, precision_text, sweep
+from jaxsmt.adapt.bpa.comparison_plots import plot_comparison, plot_sweep, plot_times
+from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.common.device import setup_device
 from jaxsmt.common.files import write_text
-from jaxsmt.pipeline.model import Model, load_model
-from jaxsmt.pipeline.translation import LineTranslator, make_line_translator
-from jaxsmt.pipeline.tuning import decode_lists, tuning_text, vector_of
+from jaxsmt.model.model import Model, load_model
+from jaxsmt.model.translation import LineTranslator, make_line_translator
+from jaxsmt.pipeline.stages.tuning import decode_lists, tuning_text, vector_of
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.mert import MertConfig

@@ -26,8 +26,8 @@ from jaxsmt.common.ragged import Ragged
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.extraction import extract_counts
 from jaxsmt.extract.lexical import count_words
+from jaxsmt.pipeline.stages.texts import ComponentText, JointText, join_texts, text_stage
 from jaxsmt.pipeline.store import Store
-from jaxsmt.pipeline.texts import ComponentText, JointText, join_texts, text_stage
 from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.reading import BitextSource
 

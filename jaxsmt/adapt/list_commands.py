@@ -14,9 +14,9 @@ from jaxsmt.adapt.bagging import (
     combine_members,
     tune_members,
 )
-from jaxsmt.adapt.bpa import BpaInfo, adapt
-from jaxsmt.adapt.bpa_config import BpaConfig
-from jaxsmt.adapt.bpa_rerank import Reranking, Votes, rerank
+from jaxsmt.adapt.bpa.adaptation import BpaInfo, adapt
+from jaxsmt.adapt.bpa.config import BpaConfig
+from jaxsmt.adapt.bpa.rerank import Reranking, Votes, rerank
 from jaxsmt.adapt.voting import MergedLists, chosen_texts, merge_members, vote
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text

@@ -8,26 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from jaxsmt.adapt.clusters import ClusterConfig
+from jaxsmt.adapt.clusters.clustering import ClusterConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import concatenate
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.automaton import load_automaton, to_device
 from jaxsmt.lm.mixture import fit_mixture
-from jaxsmt.pipeline.clustering import cluster_stage, load_clustering, tokens_of
-from jaxsmt.pipeline.config import WeightsConfig
-from jaxsmt.pipeline.ensembles import tuned_ensemble
-from jaxsmt.pipeline.lms import AUTOMATON, VOCABULARY, LmMixture, target_in
-from jaxsmt.pipeline.mixing import DevelopmentSet, LabelledText, mixing_stage
-from jaxsmt.pipeline.mixing_config import FILL_UP, LOG_LINEAR, TARGET_CLUSTERS, MixingConfig
-from jaxsmt.pipeline.model import CLUSTERS, Labels, Mixing, Model, load_model, write_model
+from jaxsmt.model.model import CLUSTERS, Labels, Mixing, Model, load_model, write_model
+from jaxsmt.model.rule_model import fitting_weights, normalised_rule
+from jaxsmt.pipeline.config.mixing import FILL_UP, LOG_LINEAR, TARGET_CLUSTERS, MixingConfig
+from jaxsmt.pipeline.config.schemas import WeightsConfig
 from jaxsmt.pipeline.report import show_mixture
-from jaxsmt.pipeline.rule_model import fitting_weights, normalised_rule
+from jaxsmt.pipeline.stages.clustering import cluster_stage, load_clustering, tokens_of
+from jaxsmt.pipeline.stages.ensembles import tuned_ensemble
+from jaxsmt.pipeline.stages.lms import AUTOMATON, VOCABULARY, LmMixture, target_in
+from jaxsmt.pipeline.stages.mixing import DevelopmentSet, LabelledText, mixing_stage
+from jaxsmt.pipeline.stages.target_clusters import load_target_clusters, target_cluster_stage
+from jaxsmt.pipeline.stages.texts import ComponentText
+from jaxsmt.pipeline.stages.tuning import ListsConfig, tuning_stage, tuning_text
 from jaxsmt.pipeline.store import Artefact, Store
-from jaxsmt.pipeline.target_clusters import load_target_clusters, target_cluster_stage
-from jaxsmt.pipeline.texts import ComponentText
-from jaxsmt.pipeline.tuning import ListsConfig, tuning_stage, tuning_text
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.reading import BitextSource

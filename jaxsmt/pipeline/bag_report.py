@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxsmt.adapt.voting import best_rows, vote
-from jaxsmt.pipeline.adaptations import Bag
-from jaxsmt.pipeline.adapted import Ranking
+from jaxsmt.model.adaptations import Bag
+from jaxsmt.model.adapted import Ranking
 from jaxsmt.tune.lists import bleu_of_sums
 from jaxsmt.tune.scoring import score_lists, smoothed_sentence_bleu
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import track
 from jaxsmt.evaluate.scores import Scores, corpus_scores
-from jaxsmt.pipeline.adaptations import Voting
-from jaxsmt.pipeline.adapted import AdaptedTranslator, make_translator
+from jaxsmt.model.adaptations import Voting
+from jaxsmt.model.adapted import AdaptedTranslator, make_translator
+from jaxsmt.model.model import Model, Profile
+from jaxsmt.model.translation import LineTranslator, TranslatedLine
 from jaxsmt.pipeline.bag_report import BagReport, joined
-from jaxsmt.pipeline.model import Model, Profile
-from jaxsmt.pipeline.translation import LineTranslator, TranslatedLine
 from jaxsmt.text.reading import BitextSource, read_bitext
 
 UNWEIGHTED, OWN, ADAPTED = "unweighted", "own domain", "adapted"

@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.table import Table
 
 from jaxsmt.pipeline.evaluation import ScoreTable
-from jaxsmt.pipeline.lms import LmMixture
+from jaxsmt.pipeline.stages.lms import LmMixture
+from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.store import Artefact
-from jaxsmt.pipeline.texts import ComponentText
 
 
 def show_components(texts: Sequence[ComponentText], components: Mapping[str, Artefact]) -> None:

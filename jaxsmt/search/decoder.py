@@ -10,14 +10,14 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.automaton import Automaton
-from jaxsmt.search.chart import CELLS_PER_CHUNK, IMPOSSIBLE, Beam, Chart, fill_chart
-from jaxsmt.search.compiled import CompiledTargets
-from jaxsmt.search.derivation import GLUE, SWAP, UNKNOWN_WORD, Derivation, Reader
-from jaxsmt.search.forest import Layout, Plan, Sizes, plan_batch
-from jaxsmt.search.grammar import Programs, compile_by_mixture, compile_targets
-from jaxsmt.search.lists import Specials, assemble_lists
-from jaxsmt.search.matching import Matches, match_patterns
-from jaxsmt.search.planning import (
+from jaxsmt.search.chart.compiled import CompiledTargets
+from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Beam, Chart, fill_chart
+from jaxsmt.search.chart.rows import SearchLm, prepare_lm, start_row
+from jaxsmt.search.nbest.derivation import GLUE, SWAP, UNKNOWN_WORD, Derivation, Reader
+from jaxsmt.search.plan.forest import Layout, Plan, Sizes, plan_batch
+from jaxsmt.search.plan.lists import Specials, assemble_lists
+from jaxsmt.search.plan.matching import Matches, match_patterns
+from jaxsmt.search.plan.planning import (
     Profiles,
     SpecialEntries,
     all_groups,
@@ -25,9 +25,9 @@ from jaxsmt.search.planning import (
     distinct_profiles,
     forced_allows,
 )  # fmt: skip
-from jaxsmt.search.ranking import rank_rules
-from jaxsmt.search.rows import SearchLm, prepare_lm, start_row
-from jaxsmt.search.rules import RuleModel
+from jaxsmt.search.plan.ranking import rank_rules
+from jaxsmt.search.rules.grammar import Programs, compile_by_mixture, compile_targets
+from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.vocabulary import UNKNOWN

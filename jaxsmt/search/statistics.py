@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxsmt.search.chart import Chart
-from jaxsmt.search.forest import Plan
+from jaxsmt.search.chart.kernel import Chart
+from jaxsmt.search.plan.forest import Plan
 
 _FOLD_AT = 64
 

@@ -10,8 +10,8 @@ import numpy as np
 from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import Ragged, offsets_of
 from jaxsmt.search.decoder import Decoder, Request, complete_request
-from jaxsmt.search.derivation import Derivation
-from jaxsmt.search.nbest import nbest
+from jaxsmt.search.nbest.arrays import nbest
+from jaxsmt.search.nbest.derivation import Derivation
 from jaxsmt.search.weights import SearchWeights
 
 MAX_WORDS = 128  # longer sentences are cut

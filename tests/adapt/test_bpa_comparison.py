@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, TER
 
-from jaxsmt.adapt.bpa import adapt
-from jaxsmt.adapt.bpa_config import BpaConfig
-from jaxsmt.adapt.bpa_rerank import rerank
-from jaxsmt.adapt.comparison import (
+from jaxsmt.adapt.bpa.adaptation import adapt
+from jaxsmt.adapt.bpa.comparison import (
     METHODS,
     Comparison,
     ComparisonConfig,
@@ -19,8 +17,10 @@ from jaxsmt.adapt.comparison import (
     precision_text,
     sweep,
 )
-from jaxsmt.adapt.comparison_plots import plot_comparison, plot_sweep, plot_times
-from jaxsmt.adapt.subsets import rows_of
+from jaxsmt.adapt.bpa.comparison_plots import plot_comparison, plot_sweep, plot_times
+from jaxsmt.adapt.bpa.config import BpaConfig
+from jaxsmt.adapt.bpa.rerank import rerank
+from jaxsmt.adapt.bpa.subsets import rows_of
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig
 from jaxsmt.tune.lists import best_hypotheses

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from jaxsmt.adapt import bpa_kernels
-from jaxsmt.adapt.bpa_blocks import blocked
-from jaxsmt.adapt.bpa_likelihood import log_likelihood, oracle_hypotheses, sentence_log_probs
-from jaxsmt.adapt.bpa_rerank import Votes, _first_of_best, best_by_votes, rerank
-from jaxsmt.adapt.sampling import heuristic_samples
-from jaxsmt.adapt.subsets import first_hypotheses, joined_lists, rows_of
+from jaxsmt.adapt.bpa.adaptation import kernels as bpa_kernels
+from jaxsmt.adapt.bpa.blocks import blocked
+from jaxsmt.adapt.bpa.likelihood import log_likelihood, oracle_hypotheses, sentence_log_probs
+from jaxsmt.adapt.bpa.rerank import Votes, _first_of_best, best_by_votes, rerank
+from jaxsmt.adapt.bpa.sampling import heuristic_samples
+from jaxsmt.adapt.bpa.subsets import first_hypotheses, joined_lists, rows_of
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.lists import best_hypotheses, padded_lists
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from jaxsmt.adapt.bagging import BaggingConfig
-from jaxsmt.adapt.bpa import BpaInfo
-from jaxsmt.adapt.bpa_config import BpaConfig
-from jaxsmt.adapt.bpa_files import load_votes, save_votes
-from jaxsmt.adapt.bpa_rerank import Votes
+from jaxsmt.adapt.bpa.adaptation import BpaInfo
+from jaxsmt.adapt.bpa.config import BpaConfig
+from jaxsmt.adapt.bpa.files import load_votes, save_votes
+from jaxsmt.adapt.bpa.rerank import Votes
 from jaxsmt.adapt.list_commands import adapt_nbest_lists, bag_nbest_lists, named_weights, with_features
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig

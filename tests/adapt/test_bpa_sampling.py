@@ -8,15 +8,15 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.stats import kstest
 
-from jaxsmt.adapt.bpa import adapt
-from jaxsmt.adapt.bpa_config import BpaConfig
-from jaxsmt.adapt.bpa_likelihood import log_likelihood, oracle_hypotheses
-from jaxsmt.adapt.bpa_online import online_bpa
-from jaxsmt.adapt.bpa_rerank import rerank
-from jaxsmt.adapt.diagnostics import effective_size, importance_size, r_hat
-from jaxsmt.adapt.posterior import Prior, laplace, log_posterior, make_posterior
-from jaxsmt.adapt.sampling import ChainConfig, heuristic_samples, metropolis_hastings, normalised_weights
-from jaxsmt.adapt.subsets import rows_of
+from jaxsmt.adapt.bpa.adaptation import adapt
+from jaxsmt.adapt.bpa.config import BpaConfig
+from jaxsmt.adapt.bpa.diagnostics import effective_size, importance_size, r_hat
+from jaxsmt.adapt.bpa.likelihood import log_likelihood, oracle_hypotheses
+from jaxsmt.adapt.bpa.online import online_bpa
+from jaxsmt.adapt.bpa.posterior import Prior, laplace, log_posterior, make_posterior
+from jaxsmt.adapt.bpa.rerank import rerank
+from jaxsmt.adapt.bpa.sampling import ChainConfig, heuristic_samples, metropolis_hastings, normalised_weights
+from jaxsmt.adapt.bpa.subsets import rows_of
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.lists import best_hypotheses, padded_lists
 

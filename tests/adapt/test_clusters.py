@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from jaxsmt.adapt.clusters import (
+from jaxsmt.adapt.clusters.clustering import (
     ClusterConfig,
     centre,
     cluster_table,
@@ -15,9 +15,9 @@ from jaxsmt.adapt.clusters import (
     format_table,
     load_clusters,
 )
-from jaxsmt.adapt.entropies import build_entropy_model, estimate_entropy_model, load_entropy_model
-from jaxsmt.adapt.labels import Labels, make_labels, purity, write_labels
-from jaxsmt.adapt.plots import plot_clusters, project
+from jaxsmt.adapt.clusters.entropies import build_entropy_model, estimate_entropy_model, load_entropy_model
+from jaxsmt.adapt.clusters.labels import Labels, make_labels, purity, write_labels
+from jaxsmt.adapt.clusters.plots import plot_clusters, project
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.lm.arpa import write_arpa

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from jaxsmt.adapt.labels import (
+from jaxsmt.adapt.clusters.labels import (
     Labels,
     contingency,
     join_labels,

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from jaxsmt.adapt import kmeans
-from jaxsmt.adapt.kmeans import assign, cosine_distance, fit_kmeans, mean_direction
+from jaxsmt.adapt.clusters.clustering import kmeans
+from jaxsmt.adapt.clusters.kmeans import assign, cosine_distance, fit_kmeans, mean_direction
 from jaxsmt.common.errors import UserError
 
 update = jax.jit(kmeans._update)

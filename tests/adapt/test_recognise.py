@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from jaxsmt.adapt.bag_of_words import count_words, frequent_words, inverse_frequencies, latent_axes, tf_idf
-from jaxsmt.adapt.labels import Labels, make_labels, purity
-from jaxsmt.adapt.logistic import fit_logistic, fit_naive_bayes, fit_with_scikit_learn, sample_weights
-from jaxsmt.adapt.recognise import (
+from jaxsmt.adapt.clusters.labels import Labels, make_labels, purity
+from jaxsmt.adapt.recognise.bag_of_words import count_words, frequent_words, inverse_frequencies, latent_axes, tf_idf
+from jaxsmt.adapt.recognise.logistic import fit_logistic, fit_naive_bayes, fit_with_scikit_learn, sample_weights
+from jaxsmt.adapt.recognise.recogniser import (
     RecogniserConfig,
     TextClusterConfig,
     cluster_texts,

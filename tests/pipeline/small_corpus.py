@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 
 from jaxsmt.common.files import write_text
 from jaxsmt.demo import generate_demo
-from jaxsmt.pipeline.config import register_schemas
+from jaxsmt.pipeline.config.schemas import register_schemas
 from tests.conftest import REPOSITORY
 
 NUM_PAIRS = 40

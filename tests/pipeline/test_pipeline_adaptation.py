@@ -8,26 +8,26 @@ import numpy as np
 import pytest
 
 from jaxsmt.adapt.bagging import restarted_members
-from jaxsmt.adapt.bpa_rerank import Votes
+from jaxsmt.adapt.bpa.rerank import Votes
 from jaxsmt.adapt.voting import best_rows
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.pipeline.adaptation import check_adaptation
-from jaxsmt.pipeline.adaptation_config import BaggingStageConfig, BpaStageConfig, RecogniseStageConfig, adapter_config
-from jaxsmt.pipeline.adaptations import Bag, Recognition, Voting
-from jaxsmt.pipeline.adapted import AdaptedTranslator
+from jaxsmt.model.adaptations import Bag, Recognition, Voting
+from jaxsmt.model.adapted import AdaptedTranslator
+from jaxsmt.model.model import load_model
+from jaxsmt.model.translation import make_line_translator
 from jaxsmt.pipeline.bag_report import BagReport
-from jaxsmt.pipeline.bagging import decode_members, tuned_members
-from jaxsmt.pipeline.config import WeightsConfig
-from jaxsmt.pipeline.decoding import decode
-from jaxsmt.pipeline.list_adaptation import adapt_lists
-from jaxsmt.pipeline.mixing_config import MixingConfig
-from jaxsmt.pipeline.model import load_model
-from jaxsmt.pipeline.recognition import recogniser_stage, untuned, weighted_mean
+from jaxsmt.pipeline.commands.adapt_lists import adapt_lists
+from jaxsmt.pipeline.commands.decode import decode
+from jaxsmt.pipeline.commands.train import corpus_sources, train
+from jaxsmt.pipeline.config.adaptation import BaggingStageConfig, BpaStageConfig, RecogniseStageConfig, adapter_config
+from jaxsmt.pipeline.config.mixing import MixingConfig
+from jaxsmt.pipeline.config.schemas import WeightsConfig
+from jaxsmt.pipeline.stages.adaptation import check_adaptation
+from jaxsmt.pipeline.stages.bagging import decode_members, tuned_members
+from jaxsmt.pipeline.stages.recognition import recogniser_stage, untuned, weighted_mean
+from jaxsmt.pipeline.stages.tuning import decode_lists, feature_names, tuning_text, vector_of, weights_of
 from jaxsmt.pipeline.store import Store
-from jaxsmt.pipeline.training import corpus_sources, train
-from jaxsmt.pipeline.translation import make_line_translator
-from jaxsmt.pipeline.tuning import decode_lists, feature_names, tuning_text, vector_of, weights_of
 from jaxsmt.tune.config import MertConfig
 from jaxsmt.tune.lists import best_hypotheses, bleu_of_sums
 from jaxsmt.tune.scoring import score_lists
@@ -376,7 +376,7 @@ def list_options(folder, *more):
 
 
 def test_the_worked_example_is_true(files):
-    command = re.search(r"python -m jaxsmt.pipeline.list_adaptation (.*?)\ncat", EXAMPLE.group(0), re.S).group(1)
+    command = re.search(r"python -m jaxsmt.pipeline.commands.adapt_lists (.*?)\ncat", EXAMPLE.group(0), re.S).group(1)
     words = [word.split("=", 1) for word in command.replace("\\\n", "").split()]
     options = [f"{key}={value if key.startswith('adapt.') else inside(files, value)}" for key, value in words]
     adapt_lists(compose_config("adapt_lists", options))

@@ -10,8 +10,8 @@ from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.lm.automaton import load_automaton
 from jaxsmt.lm.kenlm_model import kenlm_word_log_probs
 from jaxsmt.lm.scoring import word_log_probs
-from jaxsmt.pipeline.model import load_model
-from jaxsmt.pipeline.training import train
+from jaxsmt.model.model import load_model
+from jaxsmt.pipeline.commands.train import train
 from jaxsmt.text.vocabulary import load_vocabulary
 from tests.pipeline.small_corpus import train_config, write_corpus
 

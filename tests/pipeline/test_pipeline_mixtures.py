@@ -8,12 +8,12 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.pipeline.decoding import decode, known_lines
-from jaxsmt.pipeline.mixing_config import MixingConfig, fixed_weights
-from jaxsmt.pipeline.model import load_model
-from jaxsmt.pipeline.training import train
-from jaxsmt.pipeline.translation import make_line_translator
-from jaxsmt.pipeline.tuning import (
+from jaxsmt.model.model import load_model
+from jaxsmt.model.translation import make_line_translator
+from jaxsmt.pipeline.commands.decode import decode, known_lines
+from jaxsmt.pipeline.commands.train import train
+from jaxsmt.pipeline.config.mixing import MixingConfig, fixed_weights
+from jaxsmt.pipeline.stages.tuning import (
     ListsConfig,
     TuningText,
     _simplex,
@@ -264,6 +264,6 @@ def test_files_are_looked_at_before_rules_are_read(fitted, work_dir, monkeypatch
     assert known_lines(str(path)) == lines
     assert known_lines("-") is known_lines(str(work_dir / "nowhere")) is None
     few = translated(fitted, work_dir, lines, "domain=travel")
-    monkeypatch.setattr("jaxsmt.pipeline.decoding.MOST_KNOWN", 2)
+    monkeypatch.setattr("jaxsmt.pipeline.commands.decode.MOST_KNOWN", 2)
     assert known_lines(str(path)) is None
     assert translated(fitted, work_dir, lines, "domain=travel") == few

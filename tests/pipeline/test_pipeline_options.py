@@ -8,11 +8,11 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.pipeline.comparison import compare
-from jaxsmt.pipeline.config import bitext_source
-from jaxsmt.pipeline.decoding import decode
-from jaxsmt.pipeline.list_tuning import tune_lists
-from jaxsmt.pipeline.training import train
+from jaxsmt.pipeline.commands.compare import compare
+from jaxsmt.pipeline.commands.decode import decode
+from jaxsmt.pipeline.commands.train import train
+from jaxsmt.pipeline.commands.tune_lists import tune_lists
+from jaxsmt.pipeline.config.schemas import bitext_source
 from jaxsmt.text.reading import read_bitext
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus

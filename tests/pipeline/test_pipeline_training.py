@@ -15,9 +15,9 @@ from jaxsmt.align.links import read_links
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import TEMPORARY_PREFIX
 from jaxsmt.extract.config import ExtractConfig
-from jaxsmt.pipeline.config import TmConfig
-from jaxsmt.pipeline.model import load_model
-from jaxsmt.pipeline.training import check_names, train
+from jaxsmt.model.model import load_model
+from jaxsmt.pipeline.commands.train import check_names, train
+from jaxsmt.pipeline.config.schemas import TmConfig
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.text.vocabulary import PAD
 from jaxsmt.tm.features import union_features

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.ensemble import EnsembleConfig
+from jaxsmt.search.rules.ensemble import EnsembleConfig
 from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, PAD
 from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.union import build_union

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jaxsmt.search.chart import Beam
+from jaxsmt.search.chart.kernel import Beam
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
-from jaxsmt.search.ensemble import EnsembleConfig
-from jaxsmt.search.ensemble_spans import ensemble_rules
-from jaxsmt.search.mixtures import linear_rules
-from jaxsmt.search.nbest import nbest
-from jaxsmt.search.rescoring import rescore
-from jaxsmt.search.rules import mixed_rules
+from jaxsmt.search.nbest.arrays import nbest
+from jaxsmt.search.nbest.rescoring import rescore
+from jaxsmt.search.rules.ensemble import EnsembleConfig
+from jaxsmt.search.rules.ensemble_spans import ensemble_rules
+from jaxsmt.search.rules.mixtures import linear_rules
+from jaxsmt.search.rules.model import mixed_rules
 from jaxsmt.tm.features import pair_features
 from tests.search.ensemble_oracle import EPSILON, Small, small_models, translations
 from tests.search.search_oracle import WEIGHTS, random_lm, random_table, with_lm

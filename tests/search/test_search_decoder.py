@@ -9,10 +9,10 @@ from jaxsmt.lm.automaton import build_automaton
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.lm.union import build_union_automaton
-from jaxsmt.search.chart import Beam
+from jaxsmt.search.chart.kernel import Beam
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
-from jaxsmt.search.rescoring import rescore
-from jaxsmt.search.rules import fixed_rules, mixed_rules
+from jaxsmt.search.nbest.rescoring import rescore
+from jaxsmt.search.rules.model import fixed_rules, mixed_rules
 from jaxsmt.text.vocabulary import NUM_RESERVED
 from jaxsmt.tm.union import build_union
 from tests.search.search_oracle import TARGET, WEIGHTS, random_lm, random_sentences, random_table, scored_translations

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.chart import GROUP_CLASSES
+from jaxsmt.search.chart.kernel import GROUP_CLASSES
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
-from jaxsmt.search.matching import match_patterns
-from jaxsmt.search.rescoring import rescore
-from jaxsmt.search.rules import fixed_rules
+from jaxsmt.search.nbest.rescoring import rescore
+from jaxsmt.search.plan.matching import match_patterns
+from jaxsmt.search.rules.model import fixed_rules
 from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED
 from tests.search.search_oracle import WEIGHTS, table_of
 from tests.search.test_search_decoder import NARROW, lm_of

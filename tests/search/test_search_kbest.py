@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from jaxsmt.search import kbest
-from jaxsmt.search.derivation import RULE
-from jaxsmt.search.hypergraph import NO_NODE, make_hypergraph
-from jaxsmt.search.kbest import best_ways
-from jaxsmt.search.sides import Sides, Strings, base_powers, cut_sides, filled_strings
-from jaxsmt.search.unfold import steps_of, tokens_of
+from jaxsmt.search.nbest.arrays import kbest
+from jaxsmt.search.nbest.derivation import RULE
+from jaxsmt.search.nbest.hypergraph import NO_NODE, make_hypergraph
+from jaxsmt.search.nbest.kbest import best_ways
+from jaxsmt.search.nbest.sides import Sides, Strings, base_powers, cut_sides, filled_strings
+from jaxsmt.search.nbest.unfold import steps_of, tokens_of
 from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, PAD
 
 X1, X2 = NONTERMINALS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.matching import build_trie, match_patterns
+from jaxsmt.search.plan.matching import build_trie, match_patterns
 from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, PAD
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from jaxsmt.search.chart import Beam
+from jaxsmt.search.chart.kernel import Beam
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
-from jaxsmt.search.moses_nbest import nbest_lines, output_words
-from jaxsmt.search.nbest import nbest
-from jaxsmt.search.rescoring import rescore
-from jaxsmt.search.rules import fixed_rules
+from jaxsmt.search.nbest.arrays import nbest
+from jaxsmt.search.nbest.moses import nbest_lines, output_words
+from jaxsmt.search.nbest.rescoring import rescore
+from jaxsmt.search.rules.model import fixed_rules
 from tests.search.search_oracle import TARGET, WEIGHTS, random_lm, random_sentences, random_table, scored_translations
 
 WIDE = Beam(kept=64, rules=64, expanded=48, neighbours=320, rule_slack=100.0, neighbour_slack=100.0)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.chart import IMPOSSIBLE
+from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
-from jaxsmt.search.moses_nbest import output_texts, output_words
-from jaxsmt.search.nbest import nbest, nbest_arrays
-from jaxsmt.search.rescoring import rescore
-from jaxsmt.search.rules import fixed_rules
+from jaxsmt.search.nbest.arrays import nbest, nbest_arrays
+from jaxsmt.search.nbest.moses import output_texts, output_words
+from jaxsmt.search.nbest.rescoring import rescore
+from jaxsmt.search.rules.model import fixed_rules
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN
 from tests.search.search_oracle import TARGET, WEIGHTS, random_lm, random_sentences, random_table

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.search.forest import Layout
-from jaxsmt.search.matching import Matches
-from jaxsmt.search.planning import check_forced, forced_allows, unknown_positions
+from jaxsmt.search.plan.forest import Layout
+from jaxsmt.search.plan.matching import Matches
+from jaxsmt.search.plan.planning import check_forced, forced_allows, unknown_positions
 
 NO_GAP = (0, 0)
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.ensemble import MIXING, EnsembleConfig
-from jaxsmt.search.ensemble_spans import ensemble_rules
-from jaxsmt.search.grammar import Programs
-from jaxsmt.search.matching import match_patterns
-from jaxsmt.search.planning import distinct_profiles
-from jaxsmt.search.ranking import best_of_lists, rank_rules
-from jaxsmt.search.rules import BoundedRules, mixed_rules
+from jaxsmt.search.plan.matching import match_patterns
+from jaxsmt.search.plan.planning import distinct_profiles
+from jaxsmt.search.plan.ranking import best_of_lists, rank_rules
+from jaxsmt.search.rules.ensemble import MIXING, EnsembleConfig
+from jaxsmt.search.rules.ensemble_spans import ensemble_rules
+from jaxsmt.search.rules.grammar import Programs
+from jaxsmt.search.rules.model import BoundedRules, mixed_rules
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.tm.bounds import feature_bounds
 from jaxsmt.tm.component_table import component_table

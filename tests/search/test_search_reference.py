@@ -10,13 +10,13 @@ from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import build_automaton
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
-from jaxsmt.search.derivation import END, GLUE, RULE, START_NODE, UNKNOWN_WORD, Derivation, Node, Symbols
-from jaxsmt.search.moses_nbest import output_words
-from jaxsmt.search.rescoring import rescore
-from jaxsmt.search.rules import fixed_rules
+from jaxsmt.search.nbest.derivation import END, GLUE, RULE, START_NODE, UNKNOWN_WORD, Derivation, Node, Symbols
+from jaxsmt.search.nbest.moses import output_words
+from jaxsmt.search.nbest.rescoring import rescore
+from jaxsmt.search.rules.model import fixed_rules
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, PAD
-from jaxsmt.tm.moses import read_scored_table
+from jaxsmt.tm.moses.tables import read_scored_table
 
 HIERO = SearchWeights(
     rule=(0.15, 0.1, 0.2, 0.1), lm=0.3, word_penalty=-0.3, phrase_penalty=-0.1, glue=-0.2, unknown=1.0

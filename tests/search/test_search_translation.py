@@ -5,12 +5,12 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
-from jaxsmt.search import chart
-from jaxsmt.search.chart import Beam
+from jaxsmt.search.chart.kernel import Beam
+from jaxsmt.search.chart.kernel import kernel as chart
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
-from jaxsmt.search.forest import Sizes
-from jaxsmt.search.rescoring import rescore
-from jaxsmt.search.rules import fixed_rules
+from jaxsmt.search.nbest.rescoring import rescore
+from jaxsmt.search.plan.forest import Sizes
+from jaxsmt.search.rules.model import fixed_rules
 from jaxsmt.search.translation import translate, translate_nbest
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.vocabulary import NUM_RESERVED, PAD, UNKNOWN

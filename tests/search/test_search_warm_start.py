@@ -17,9 +17,9 @@ from jaxsmt.common.device import setup_device
 setup_device()
 hits = []
 monitoring.register_event_listener(lambda event, **_: hits.append(event) if event.endswith("/cache_hits") else None)
-from jaxsmt.search.chart import Beam
+from jaxsmt.search.chart.kernel import Beam
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
-from jaxsmt.search.rules import fixed_rules
+from jaxsmt.search.rules.model import fixed_rules
 from tests.search.search_oracle import WEIGHTS, random_lm, random_sentences, random_table
 
 random = np.random.default_rng(0)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.tm.development import development_pairs
 from jaxsmt.tm.features import features
-from jaxsmt.tm.lbfgs import minimise
-from jaxsmt.tm.log_sums import log_sums, reduce_log_sums
-from jaxsmt.tm.objective import MIN_WEIGHT, build_problem, evaluate
-from jaxsmt.tm.perplexity import PerplexityConfig, cross_entropy, fit_instance_weights
+from jaxsmt.tm.fit.development import development_pairs
+from jaxsmt.tm.fit.lbfgs import minimise
+from jaxsmt.tm.fit.log_sums import log_sums, reduce_log_sums
+from jaxsmt.tm.fit.objective import MIN_WEIGHT, build_problem, evaluate
+from jaxsmt.tm.fit.perplexity import PerplexityConfig, cross_entropy, fit_instance_weights
 from jaxsmt.tm.prune import keep_pairs
 from jaxsmt.tm.weights import FEATURE_NAMES
 from tests.tm.small_fits import random_case, slow_entropy

@@ -6,8 +6,8 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.tm.features import component_features
-from jaxsmt.tm.linear import LinearConfig, fit_linear, fit_linear_features, known_phrases, own_features
-from jaxsmt.tm.linear_em import build_em, run_em
+from jaxsmt.tm.fit.linear import LinearConfig, fit_linear, fit_linear_features, known_phrases, own_features
+from jaxsmt.tm.fit.linear_em import build_em, run_em
 from tests.tm.small_fits import random_case, slow_linear_entropy
 
 PHRASES, RULES = random_case(1), random_case(2, kind="hiero")

@@ -6,9 +6,9 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.text.vocabulary import NONTERMINALS
-from jaxsmt.tm import moses
 from jaxsmt.tm.features import features
-from jaxsmt.tm.moses_lexical import LexicalPaths, write_lexical_tables
+from jaxsmt.tm.moses.lexical import LexicalPaths, write_lexical_tables
+from jaxsmt.tm.moses.tables import tables as moses
 from jaxsmt.tm.scored import score_component
 from jaxsmt.tm.union import build_union
 from tests.tm.small_models import pairs_of, random_model, to_component
@@ -186,7 +186,7 @@ def test_bad_files_are_named(tmp_path):
 def test_long_tables_are_read_in_chunks(tmp_path, monkeypatch):
     text = "".join(f"w{n} v ||| v{n % 7} x y ||| 1 1 1 1 ||| 0-{n % 3}\n" for n in range(500))
     whole = read_text(tmp_path, text)
-    monkeypatch.setattr("jaxsmt.tm.moses_parse.CHUNK_BYTES", 100)
+    monkeypatch.setattr("jaxsmt.tm.moses.parse.CHUNK_BYTES", 100)
     parts = read_text(tmp_path, text)
     for field in fields(whole):
         np.testing.assert_array_equal(getattr(parts, field.name), getattr(whole, field.name))

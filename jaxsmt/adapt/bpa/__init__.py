@@ -1,0 +1,1 @@
+"""Bayesian predictive adaptation (Sanchis-Trilles & Casacuberta 2015)."""

@@ -1,0 +1,1 @@
+"""Clusters of sentences by source-side entropies, and labels."""

@@ -1,0 +1,1 @@
+"""Recognisers of the class of a sentence by its words."""

@@ -1,0 +1,58 @@
+"""Several systems that differ in their log-linear weights alone: all decode in one request (sentence × member)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from jaxsmt.common.ragged import Ragged
+from jaxsmt.pipeline.config.schemas import WeightsConfig
+from jaxsmt.search.decoder import Request
+from jaxsmt.search.weights import SearchWeights
+from jaxsmt.tune.nbest import NBestLists
+
+
+def for_members(request: Request, members: Sequence[WeightsConfig]) -> Request:
+    """The request of B sentences for M members, member by member: row m · B + b is sentence b with the weights of m.
+
+    A batch of the decoder then has few different weights.
+    """
+    num = len(request.sentences)
+    rows = np.tile(np.arange(num), len(members))
+    columns = {
+        name: np.repeat(np.array([getattr(member, name) for member in members], np.float32), num, axis=0)
+        for name in vars(members[0])
+    }
+    copies = request.copy_ids
+    return replace(
+        request,
+        sentences=request.sentences.take(rows),
+        copy_ids=None if copies is None else Ragged(copies, request.sentences.offsets).take(rows).values,
+        weights=SearchWeights(**columns),
+        mixture=None if request.mixture is None else request.mixture[rows],
+        lm_mixture=None if request.lm_mixture is None else request.lm_mixture[rows],
+        forced={
+            (number * num + row, start, end): ids
+            for number in range(len(members))
+            for (row, start, end), ids in request.forced.items()
+        },
+    )
+
+
+def lists_of_members(lists: NBestLists, num_members: int) -> list[NBestLists]:
+    """Cuts the lists of a request that `for_members` made into those of each member."""
+    size = len(lists) // num_members
+    return [_rows(lists, number * size, (number + 1) * size) for number in range(num_members)]
+
+
+def _rows(lists: NBestLists, first: int, end: int) -> NBestLists:
+    """The lists of sentences first, first + 1, …, end − 1."""
+    part = slice(int(lists.offsets[first]), int(lists.offsets[end]))
+    return replace(
+        lists,
+        texts=lists.texts[part],
+        features=lists.features[part],
+        scores=lists.scores[part],
+        offsets=lists.offsets[first : end + 1] - lists.offsets[first],
+        extras=lists.extras[part],
+    )

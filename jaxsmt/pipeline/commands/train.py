@@ -1,0 +1,163 @@
+"""train.py: from bitexts to a model folder, and what the model does on the test sets."""
+
+import dataclasses
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from jaxsmt.align.model import AlignConfig
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.progress import log
+from jaxsmt.demo import write_demo
+from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.pipeline.assembly import Parts, mixed_model, tuned_model
+from jaxsmt.pipeline.commands.tune_lists import tuner_config
+from jaxsmt.pipeline.config.adaptation import adapter_config
+from jaxsmt.pipeline.config.mixing import TARGET_CLUSTERS, MixingConfig
+from jaxsmt.pipeline.config.schemas import (
+    LanguageModelConfig,
+    LinksConfig,
+    TmConfig,
+    WeightsConfig,
+    bitext_source,
+    room_config,
+)
+from jaxsmt.pipeline.evaluation import evaluate_model
+from jaxsmt.pipeline.report import show_components, show_lms, show_scores
+from jaxsmt.pipeline.stages.adaptation import adapted_model, check_adaptation
+from jaxsmt.pipeline.stages.components import component_stage
+from jaxsmt.pipeline.stages.links import TextLinks, export_links, links_stage
+from jaxsmt.pipeline.stages.lms import LmMixture, export_lms, lm_stages
+from jaxsmt.pipeline.stages.mixing import develop
+from jaxsmt.pipeline.stages.static_lms import with_static_lms
+from jaxsmt.pipeline.stages.tables import export_components, imported_components
+from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
+from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, text_stage
+from jaxsmt.pipeline.stages.tuning import NO_TUNER, ListsConfig
+from jaxsmt.pipeline.store import Store
+from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.text.casing import Truecaser
+from jaxsmt.text.encoding import TextConfig, TextSide
+from jaxsmt.text.reading import BitextSource, read_bitext
+from jaxsmt.text.vocabulary import Vocabulary
+from jaxsmt.tune.loop import LoopConfig
+
+Sources = dict[str, dict[str, BitextSource]]  # part of the corpus → domain → bitext
+
+
+def train(config: DictConfig) -> float:
+    """Trains a model and returns its mean development BLEU with in-domain weights (0 without a development set)."""
+    work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
+    sources = corpus_sources(config, work_dir)
+    text, tm = room_config(TextConfig, config.text), room_config(TmConfig, config.tm)
+    search, weights = room_config(SearchConfig, config.search), room_config(WeightsConfig, config.weights)
+    if search.swap_span < 2:
+        weights = dataclasses.replace(weights, swap=0.0)  # nothing to weigh or to tune
+    extract, mixture = room_config(ExtractConfig, config.extract), room_config(MixingConfig, config.mixture)
+    tuner = tuner_config(config.tune) if config.tune.name != NO_TUNER else None
+    adapter = adapter_config(config.adapt)
+    check_names(sources, tm, extract)
+    check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
+    store = Store(work_dir / "artefacts")
+    texts = [text_stage(store, name, spec, text) for name, spec in sources["components"].items()]
+    links = align_texts(store, texts, config)
+    components = {
+        part.name: component_stage(store, part, links[part.name], extract.of_component(part.name), tm) for part in texts
+    }
+    components |= imported_components(store, tm)
+    if tm.export:
+        export_components(output_dir / "moses", components)
+    sides = model_sides(config, text, texts)
+    lms = mix_language_models(store, texts, sources["dev"], sides[1], config, mixture, output_dir)
+    show_components(texts, components)
+    show_lms(lms)
+    links_config = room_config(LinksConfig, config.links)
+    development = develop(store, sources["dev"], texts, links, links_config.development)
+    if links_config.export:
+        export_links(
+            output_dir / "links", links | {f"dev.{part.name}": part.links for part in development if part.links}
+        )
+    used = [spec for part in dict.fromkeys(("dev", "adapt", *config.translate)) for spec in sources[part].values()]
+    lines = [source for spec in used for source, _ in read_bitext(spec)]
+    parts = Parts(sides, components, lms, search, output_dir / "model", lines)
+    model = mixed_model(store, parts, texts, development, extract, mixture, weights)
+    if config.lm.static:
+        parts, model = with_static_lms(store, parts, model)
+    lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
+    if tuner is not None:
+        model = tuned_model(store, parts, model, sources["dev"], tuner, lists)
+    if adapter is not None:
+        sets = sources["dev"], sources["adapt"]
+        model = adapted_model(store, parts, model, *sets, adapter, tuner, lists)
+    log.info("model: %s", parts.folder)
+    scores = evaluate_model(model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)
+    show_scores(scores)
+    return scores.mean("dev")
+
+
+def align_texts(store: Store, texts: list[ComponentText], config: DictConfig) -> dict[str, TextLinks]:
+    """Links of the components."""
+    return links_stage(store, texts, room_config(AlignConfig, config.align), room_config(LinksConfig, config.links))
+
+
+def mix_language_models(
+    store: Store, texts: list[ComponentText], dev: dict[str, BitextSource], target: TextSide, config: DictConfig,
+    mixture: MixingConfig, output_dir: Path,
+) -> LmMixture:  # fmt: skip
+    """The mixture of all language models; with lm.export they are written as ARPA files."""
+    lm_config = room_config(LanguageModelConfig, config.lm)
+    clusters = None
+    if mixture.labels == TARGET_CLUSTERS:
+        clusters = target_cluster_stage(store, texts, mixture.num_clusters, mixture.cluster_seed)
+    lms = lm_stages(store, texts, dev, target, lm_config, clusters)
+    if lm_config.export:
+        export_lms(output_dir / "lm", lms)
+    return lms
+
+
+def model_sides(config: DictConfig, text: TextConfig, texts: list[ComponentText]) -> tuple[TextSide, TextSide]:
+    """Both languages of the model; its words come from the components, its casing from their texts."""
+    empty = Truecaser({}) if text.case == "true" else None
+    languages = config.corpus.source_language, config.corpus.target_language
+    source, target = (TextSide(language, text, Vocabulary(()), empty) for language in languages)
+    return merge_sides([source, *(t.source for t in texts)]), merge_sides([target, *(t.target for t in texts)])
+
+
+def corpus_sources(config: DictConfig, work_dir: Path) -> Sources:
+    """The bitexts of the corpus by part (components, dev, adapt, test) and name; the demo is written to files first."""
+    if config.corpus.demo:
+        return _demo_sources(work_dir / "demo", config.corpus.source_language, config.corpus.target_language)
+    parts = ("components", "dev", "adapt", "test")
+    return {part: {str(name): bitext_source(config, part, name) for name in config.corpus[part]} for part in parts}
+
+
+def check_names(sources: Sources, tm: TmConfig, extract: ExtractConfig) -> None:
+    """Raises UserError where there is no component at all, or where names are taken twice or cannot be files."""
+    made = [*sources["components"], *tm.folders, *tm.tables]
+    if not made:
+        raise UserError(
+            "corpus.components is empty: name at least one training bitext, for instance "
+            "+corpus.components.law.source=law.fr +corpus.components.law.target=law.en"
+        )
+    for name in extract.kinds:
+        if name not in sources["components"]:
+            raise UserError(
+                f"extract.kinds has '{name}', which is no component: choose of {', '.join(sources['components'])}"
+            )
+    for name in [*made, *(name for part in ("dev", "adapt", "test") for name in sources[part])]:
+        if not name.replace("-", "").replace("_", "").isalnum():
+            raise UserError(f"'{name}' cannot name a corpus: use letters, digits, '-' and '_'")
+        if made.count(name) > 1:
+            raise UserError(f"two of corpus.components, tm.folders and tm.tables are called '{name}': rename one")
+
+
+def _demo_sources(folder: Path, source_language: str, target_language: str) -> Sources:
+    files = write_demo(folder)
+
+    def spec(domain: str, split: str) -> BitextSource:
+        source, target = files[domain][split]
+        return BitextSource(str(source), str(target), source_language=source_language, target_language=target_language)
+
+    splits = {"components": "train", "dev": "dev", "test": "test"}
+    found = {part: {domain: spec(domain, split) for domain in files} for part, split in splits.items()}
+    return {**found, "adapt": {}}

@@ -1,0 +1,1 @@
+"""Configuration: schemas, and what stands between Hydra and a person."""

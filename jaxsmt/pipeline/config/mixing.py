@@ -1,0 +1,88 @@
+"""How components are mixed: the keys of conf/mixture, and weights that need no fit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.tm.fit.linear import LinearConfig
+from jaxsmt.tm.fit.perplexity import PerplexityConfig
+
+COUNTS, LINEAR, LOG_LINEAR, FILL_UP = "counts", "linear", "loglinear", "fillup"
+ENSEMBLES = ("wsum", "wmax", "prod", "switch_max", "switch_sum")
+OPERATIONS = (COUNTS, LINEAR, LOG_LINEAR, FILL_UP, *ENSEMBLES)
+WEIGHTINGS = ("equal", "own", "others", "raised", "fitted", "tuned")
+LM_WEIGHTINGS = ("fitted", "equal", "own")
+TARGET_CLUSTERS = "target_clusters"
+LABELS = ("sets", "clusters", TARGET_CLUSTERS)
+CHOICES = {"operation": OPERATIONS, "weighting": WEIGHTINGS, "lm_weighting": LM_WEIGHTINGS, "labels": LABELS}
+
+
+@dataclass(frozen=True)
+class MixingConfig:
+    """How components are mixed, and where their weights come from.
+
+    operation: 'counts' adds weighted counts, 'linear' weighted probabilities; 'loglinear' makes features of all;
+      'fillup' asks one component after the other; the rest are ensembles of models with weights of their own.
+    weighting: 'equal'; 'own' and 'others': only the text's own component, or only the others; 'raised': the own one by
+      `raise_by`; 'fitted' to the development pairs; 'tuned' for BLEU (ensembles).
+    lm_weighting: of the language models: 'fitted' to the text of each label; 'own': only the one with the label's name;
+      or for all text 'equal' (with lm.joint, the model of all text alone).
+    labels: weights for each of the development 'sets', for 'clusters' of their sentences, or for 'target_clusters' of
+      all training text, which then have language models in place of the components.
+    num_clusters: how many; cluster_seed: of their random starts.
+    cluster_centring: 'none' or 'sentence', see `jaxsmt.adapt.clusters.clustering`.
+    epsilon: the probability of a rule that a model lacks, where an operation needs one (loglinear, prod).
+    literal: switch as the paper prints it, with λ times the log score.
+    span_normalised: ensembles rank rules by scores normalised over the span.
+    tune_each: log-linear weights are tuned for each label on its own sentences.
+    """
+
+    operation: str = COUNTS
+    weighting: str = "fitted"
+    lm_weighting: str = "fitted"
+    labels: str = "sets"
+    raise_by: float = 10.0
+    num_clusters: int = 4
+    cluster_seed: int = 0
+    cluster_centring: str = "none"
+    epsilon: float = 1e-6
+    literal: bool = False
+    span_normalised: bool = False
+    tune_each: bool = False
+    perplexity: PerplexityConfig = field(default_factory=PerplexityConfig)
+    linear: LinearConfig = field(default_factory=LinearConfig)
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise UserError(f"mixture.{name} is '{getattr(self, name)}': choose one of {', '.join(choices)}")
+        if self.weighting == "tuned" and not self.is_ensemble:
+            raise UserError(f"mixture.weighting=tuned is for ensembles: choose another one for '{self.operation}'")
+        for name in ("raise_by", "epsilon"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise UserError(f"mixture.{name} is {getattr(self, name)}: give a positive number")
+
+    @property
+    def is_ensemble(self) -> bool:
+        return self.operation in ENSEMBLES
+
+    @property
+    def weights_are_shared(self) -> bool:
+        """One λ for all features: models are mixed as wholes."""
+        return self.is_ensemble or self.operation == FILL_UP
+
+
+def fixed_weights(config: MixingConfig, label: str | None, names: Sequence[str]) -> np.ndarray:
+    """[D] weights that need no fit; without a label, or with one that is no component, all are equal."""
+    is_own = np.array(names) == label
+    if not is_own.any() or config.weighting in ("equal", "fitted", "tuned"):
+        weights = np.ones(len(names))
+    elif config.weighting == "own":
+        weights = is_own.astype(float)
+    elif config.weighting == "others":
+        weights = 1.0 - is_own if len(names) > 1 else np.ones(1)
+    else:
+        weights = np.where(is_own, config.raise_by, 1.0)
+    return weights if config.operation == COUNTS else weights / weights.sum()

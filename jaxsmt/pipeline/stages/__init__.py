@@ -1,0 +1,1 @@
+"""The stages of training, one file each."""

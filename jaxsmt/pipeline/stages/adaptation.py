@@ -1,0 +1,151 @@
+"""The adaptation stages: Bayesian predictive adaptation, bagging, and weights by recognised class."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxsmt.adapt.bpa.adaptation import adapt
+from jaxsmt.adapt.bpa.rerank import Votes
+from jaxsmt.common.arrays import open_arrays, save_arrays
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.progress import log, track
+from jaxsmt.model.adaptations import Voting
+from jaxsmt.model.model import ADAPTATION, Model
+from jaxsmt.model.translation import LineTranslator, make_line_translator
+from jaxsmt.pipeline.assembly import Parts
+from jaxsmt.pipeline.config.adaptation import AdapterConfig, BaggingStageConfig, BpaStageConfig, RecogniseStageConfig
+from jaxsmt.pipeline.config.mixing import MixingConfig
+from jaxsmt.pipeline.stages.bagging import bagging_stage
+from jaxsmt.pipeline.stages.recognition import recognition_stage
+from jaxsmt.pipeline.stages.tuning import (
+    ListsConfig,
+    TuningText,
+    as_nbest_lists,
+    feature_names,
+    model_settings,
+    tuning_text,
+    vector_of,
+)
+from jaxsmt.pipeline.store import Artefact, Counts, Store
+from jaxsmt.search.nbest.arrays import nbest_arrays
+from jaxsmt.text.reading import BitextSource
+from jaxsmt.tune.lists import TuningLists, padded_lists
+from jaxsmt.tune.scoring import score_lists
+
+Sets = Mapping[str, BitextSource]
+LISTS = "lists.safetensors"
+_TO_COME = Votes(np.zeros((0, 0)), np.zeros(0))
+
+
+def adapted_model(
+    store: Store,
+    parts: Parts,
+    model: Model,
+    dev: Sets,
+    sets: Sets,
+    config: AdapterConfig,
+    tuner: Any,
+    lists: ListsConfig,
+) -> Model:
+    """The model with an adaptation; see `check_adaptation` for what goes together.
+
+    sets: texts to adapt to, by name (bpa); without one the development sets are. tuner, lists: as in tuning.
+    """
+    labelling = {name: Artefact(folder).fingerprint for name, folder in parts.labelling(model).items()}
+    inputs = {**parts.fingerprints, **labelling}
+    if isinstance(config, BpaStageConfig):
+        made = bpa_stage(store, model, inputs, sets or dev, config)
+    elif isinstance(config, BaggingStageConfig):
+        made = bagging_stage(store, model, inputs, dev, config)
+    else:
+        made = recognition_stage(store, model, inputs, dev, config, tuner, lists)
+    return parts.write(model.weights, model.mixing, {**parts.labelling(model), ADAPTATION: made.folder})
+
+
+def check_adaptation(config: AdapterConfig | None, mixture: MixingConfig, dev: Sets, sets: Sets, tuner: Any) -> None:
+    """Raises UserError, before any work is done, for an adaptation that cannot be made."""
+    if config is not None and not dev and not (sets and isinstance(config, BpaStageConfig)):
+        raise UserError("an adaptation needs a development set: name one, +corpus.dev.NAME.source=… and .target=…")
+    if not isinstance(config, RecogniseStageConfig):
+        return
+    if tuner is None:
+        raise UserError("adapt=recognise tunes weights for every class: choose a tuner too, for instance tune=mert")
+    if mixture.labels != "sets":
+        raise UserError(f"adapt=recognise and mixture.labels={mixture.labels} both label sentences: choose one of them")
+    if config.num_classes is not None and config.num_classes > len(dev):
+        found = f"adapt.num_classes is {config.num_classes} and there are {len(dev)} development sets"
+        raise UserError(f"{found}: give {len(dev)} or less")
+
+
+def bpa_stage(store: Store, model: Model, inputs: Mapping[str, str], sets: Sets, config: BpaStageConfig) -> Artefact:
+    """Votes for every label of the adaptation sets: their names, or where the model finds labels itself, those."""
+    known = dataclasses.replace(model, adaptation=Voting(dict.fromkeys(sets, _TO_COME), (), config.nbest))
+    text = tuning_text(known, sets)
+    if not text.lines:
+        raise UserError(f"no sentence of {', '.join(sets)} can be adapted to: all are empty or too long, give others")
+    translator_fn = cache(lambda: make_line_translator(known))
+    labels = [label for label in dict.fromkeys(text.labels) if label is not None]
+    lists = {label: lists_stage(store, known, inputs, text.take(label), config, translator_fn) for label in labels}
+    weights = {label: vector_of(known.profile(label).weights) for label in labels}
+
+    def build(folder: Path) -> Counts:
+        votes, counts = {}, {}
+        for label in track(labels, "adapting", len(labels)):
+            votes[label], info = adapt(load_lists(lists[label]), weights[label], config)
+            log.info("adapted to '%s': %.0f effective samples", label, info.effective_size)
+            if advice := info.advice():
+                log.warning("adaptation to '%s': %s", label, advice)
+            counts[f"effective samples of {label}"] = round(float(info.effective_size), 2)
+        Voting(votes, feature_names(model.weights), config.nbest).save(folder)
+        return counts
+
+    settings = {"bpa": dataclasses.asdict(config), "weights": {name: part.tolist() for name, part in weights.items()}}
+    return store.run("bpa", settings, {label: part.fingerprint for label, part in lists.items()}, build)
+
+
+def lists_stage(
+    store: Store, model: Model, inputs: Mapping[str, str], text: TuningText, config: BpaStageConfig,
+    translator_fn: Callable[[], LineTranslator],
+) -> Artefact:  # fmt: skip
+    """Scored n-best lists of sentences with one label; all settings of a sweep find them again."""
+
+    def build(folder: Path) -> Counts:
+        translator = translator_fn()
+        request, tokens = translator.request(text.lines, text.profiles)
+        found = as_nbest_lists(translator, nbest_arrays(translator.decoder, request, config.nbest), tokens)
+        lists = score_lists(found, text.references, with_ter=config.oracle == "ter")
+        save_lists(folder, lists)
+        return {"sentences": len(lists), "hypotheses": int(lists.sizes.sum())}
+
+    settings = {
+        **model_settings(model),
+        "label": text.labels[0],
+        "nbest": config.nbest,
+        "with_ter": config.oracle == "ter",
+    }
+    content = json.dumps([text.lines, text.references], ensure_ascii=False)
+    inputs = {**inputs, "text": hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()}
+    return store.run("adaptation-lists", settings, inputs, build)
+
+
+def save_lists(folder: Path, lists: TuningLists) -> None:
+    """Writes scored lists without their padding."""
+    columns = {"features": lists.features, "bleu": lists.bleu, "ter": lists.ter}
+    packed = {name: rows[lists.is_real] for name, rows in columns.items() if rows is not None}
+    names = np.frombuffer("\n".join(lists.feature_names).encode(), np.uint8)
+    save_arrays(folder / LISTS, {**packed, "sizes": lists.sizes.astype(np.int64), "feature_names": names})
+
+
+def load_lists(artefact: Artefact) -> TuningLists:
+    """What `save_lists` wrote."""
+    arrays = open_arrays(artefact.folder / LISTS)
+    names = tuple(arrays["feature_names"].tobytes().decode().split("\n"))
+    offsets = np.concatenate([[0], np.cumsum(arrays["sizes"])])
+    bleu, ter = (None if arrays.get(name) is None else np.array(arrays[name]) for name in ("bleu", "ter"))
+    return padded_lists(np.array(arrays["features"]), offsets, bleu, ter, names)

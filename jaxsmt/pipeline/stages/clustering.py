@@ -1,0 +1,90 @@
+"""The cluster stage: kinds of text that nobody has labelled (Sennrich, Schwenk and Aransa 2013, section 4).
+
+Sentences are vectors of entropies under source-side language models of the components; development sentences are
+clustered, and any sentence belongs to the cluster whose centroid is nearest.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jaxsmt.adapt.clusters.clustering import (
+    ClusterConfig,
+    Clusters,
+    cluster_table,
+    fit_clusters,
+    format_table,
+    load_clusters,
+)
+from jaxsmt.adapt.clusters.entropies import EntropyModel, estimate_entropy_model, load_entropy_model
+from jaxsmt.adapt.clusters.labels import Labels, join_labels, make_labels
+from jaxsmt.adapt.clusters.plots import plot_clusters
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import write_text
+from jaxsmt.common.progress import log
+from jaxsmt.lm.config import LmConfig
+from jaxsmt.pipeline.stages.texts import ComponentText
+from jaxsmt.pipeline.store import Artefact, Counts, Store
+from jaxsmt.text.vocabulary import NUM_RESERVED
+
+TABLE, PLOT = "table.txt", "clusters.png"
+SOURCE_LM = LmConfig(order=3)
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Labels for sentences that have none."""
+
+    entropies: EntropyModel
+    clusters: Clusters
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.clusters.names)
+
+    def labels_of(self, sentences: Sequence[Sequence[str]]) -> list[str]:
+        """The cluster of every tokenised sentence."""
+        found: Labels = self.clusters.assign(self.entropies.vectors_of_tokens(sentences))
+        return found.per_sentence
+
+
+def cluster_stage(
+    store: Store, texts: Sequence[ComponentText], development: Sequence[ComponentText], config: ClusterConfig
+) -> Artefact:
+    """Source-side models of the components, and clusters of the sentences of all development sets."""
+    if not development:
+        raise UserError("clusters are made of development sets: name one, +corpus.dev.NAME.source=… and .target=…")
+
+    def build(folder: Path) -> Counts:
+        sides = {text.name: (text.bitext.source, text.source.vocabulary) for text in texts}
+        entropies = estimate_entropy_model(sides, SOURCE_LM)
+        tokens = [sentence for text in development for sentence in tokens_of(text)]
+        vectors = entropies.vectors_of_tokens(tokens)
+        clusters = fit_clusters(vectors, list(sides), config)
+        entropies.save(folder)
+        clusters.save(folder)
+        gold = join_labels([make_labels([text.name] * len(text.bitext)) for text in development])
+        write_text(folder / TABLE, format_table(cluster_table(clusters, gold)))
+        try:
+            plot_clusters(folder / PLOT, clusters, vectors, gold)
+        except UserError as error:  # a picture is no reason to stop
+            log.info("no picture of the clusters: %s", error)
+        return {"clusters": len(clusters.names), "sentences": len(tokens)}
+
+    inputs = {f"text {text.name}": text.artefact.fingerprint for text in texts}
+    inputs |= {text.name: text.artefact.fingerprint for text in development}
+    settings = {"clusters": dataclasses.asdict(config), "lm": dataclasses.asdict(SOURCE_LM)}
+    return store.run("clusters", settings, inputs, build)
+
+
+def load_clustering(folder: Path) -> Clustering:
+    """What `cluster_stage` made."""
+    return Clustering(load_entropy_model(folder), load_clusters(folder))
+
+
+def tokens_of(text: ComponentText) -> list[list[str]]:
+    """The source sentences of a text; words that no component knows stay unknown."""
+    words = ("",) * NUM_RESERVED + text.source.vocabulary.words  # no word is empty, so '' is unknown
+    source = text.bitext.source
+    return [[words[token] for token in source[row].tolist()] for row in range(len(source))]

@@ -1,0 +1,49 @@
+"""The component stage: an aligned text becomes sufficient statistics."""
+
+import dataclasses
+from pathlib import Path
+
+from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.extract.extraction import extract_counts
+from jaxsmt.extract.lexical import count_words
+from jaxsmt.pipeline.config.schemas import TmConfig
+from jaxsmt.pipeline.stages.links import TextLinks
+from jaxsmt.pipeline.stages.texts import ComponentText
+from jaxsmt.pipeline.store import Artefact, Counts, Store
+from jaxsmt.tm.component import Component, save_component
+from jaxsmt.tm.prune import prune_component
+
+FOLDER = "component"
+
+
+def component_stage(
+    store: Store, text: ComponentText, aligned: TextLinks, extract: ExtractConfig, tm: TmConfig
+) -> Artefact:
+    """Extracts, counts and, if asked to, prunes one component."""
+
+    def build(folder: Path) -> Counts:
+        component = count_component(text, aligned, extract, folder)
+        if tm.pairs_per_source is not None:
+            component = prune_component(component, tm.pairs_per_source)
+        save_component(component, folder / FOLDER)
+        return {"pairs": len(component), "word_pairs": len(component.lexical.joint_counts)}
+
+    config = dataclasses.asdict(extract)
+    for key in ("memory_budget_gb", "kinds"):  # the way, not the result; other components
+        del config[key]
+    config["pairs_per_source"] = tm.pairs_per_source
+    inputs = {"text": text.artefact.fingerprint, "links": aligned.artefact.fingerprint}
+    return store.run(f"component-{text.name}", config, inputs, build)
+
+
+def count_component(text: ComponentText, aligned: TextLinks, config: ExtractConfig, scratch: Path) -> Component:
+    """Counts rules and word pairs of one aligned text."""
+    sizes = len(text.source.vocabulary), len(text.target.vocabulary)
+    return Component(
+        text.name,
+        config.kind,
+        extract_counts(text.bitext, aligned.links, config, scratch_folder=scratch),
+        count_words(text.bitext, aligned.links, *sizes),
+        text.source.vocabulary,
+        text.target.vocabulary,
+    )

@@ -1,0 +1,65 @@
+"""Ensembles: models with weights of their own, tuned one by one, then mixed in the chart (Razmara et al. 2012)."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxsmt.common.progress import log
+from jaxsmt.model.model import Labels, Mixing, Model
+from jaxsmt.model.rule_model import norm_of, normalised_rule
+from jaxsmt.pipeline.config.mixing import COUNTS, MixingConfig
+from jaxsmt.pipeline.config.schemas import WeightsConfig
+from jaxsmt.pipeline.stages.tuning import ListsConfig, best_mixture, tuned_scalars, tuning_stage
+from jaxsmt.pipeline.store import Store
+from jaxsmt.text.reading import BitextSource
+
+
+def tuned_ensemble(
+    store: Store,
+    model: Model,
+    inputs: Mapping[str, str],
+    dev: Mapping[str, BitextSource],
+    tuner: Any,
+    lists: ListsConfig,
+) -> Model:
+    """The ensemble with every component's own weights tuned, shared weights to start from, and λ tuned if asked for."""
+    found = [tuned_alone(store, model, name, inputs, dev, tuner, lists) for name in model.names]
+    mixing = dataclasses.replace(model.mixing, component_weights=tuple(map(normalised_rule, found)))
+    model = dataclasses.replace(model, mixing=mixing, weights=shared_weights(found, model.weights))
+    if model.mixing.config.weighting != "tuned":
+        return model
+    mixture = best_mixture(store, model, inputs, dev, lists)
+    log.info("weights of the models: %s", ", ".join(f"{n} {x:.3f}" for n, x in zip(model.names, mixture, strict=True)))
+    mixtures = {label: list(mixture) for label in (*dev, *model.names)}
+    labels = dataclasses.replace(model.mixing.labels, mixtures=mixtures)
+    return dataclasses.replace(model, mixing=dataclasses.replace(model.mixing, labels=labels))
+
+
+def tuned_alone(
+    store: Store, model: Model, name: str, inputs: Mapping[str, str], dev: Mapping[str, BitextSource], tuner: Any,
+    lists: ListsConfig,
+) -> WeightsConfig:  # fmt: skip
+    """The weights of one component's model on all development sentences."""
+    rule = np.array(model.mixing.component_weights[model.names.index(name)]) * model.weights.rule[0]
+    alone = dataclasses.replace(
+        model,
+        mixing=Mixing(
+            MixingConfig(operation=COUNTS, weighting="own", lm_weighting=model.mixing.config.lm_weighting),
+            labels=Labels(lm_mixtures=model.mixing.labels.lm_mixtures),
+        ),
+        weights=dataclasses.replace(model.weights, rule=tuple(rule.tolist())),
+    )
+    log.info("tuning the model of '%s' alone", name)
+    return tuning_stage(store, alone, inputs, dev, tuner, lists, component=name)
+
+
+def shared_weights(found: list[WeightsConfig], start: WeightsConfig) -> WeightsConfig:
+    """What lies outside the mixture: means over the models, each scaled to the norm 1, then all to that of `start`."""
+    size = norm_of(start)
+    means = {
+        name: float(np.mean([getattr(weights, name) / norm_of(weights) for weights in found])) * size
+        for name in tuned_scalars(start)
+    }
+    return dataclasses.replace(start, rule=(size,), **means)

@@ -1,0 +1,241 @@
+"""The tuning stage: log-linear weights from the development sets, each decoded with its own domain's mixtures."""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics import BLEU
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import write_text
+from jaxsmt.model.model import Model, Profile
+from jaxsmt.model.translation import LineTranslator, make_line_translator
+from jaxsmt.pipeline.config.schemas import WeightsConfig
+from jaxsmt.pipeline.stages.texts import bitext_inputs
+from jaxsmt.pipeline.store import Artefact, Counts, Store
+from jaxsmt.search.nbest.arrays import NBestArrays, nbest_arrays
+from jaxsmt.search.nbest.moses import output_texts
+from jaxsmt.search.weights import SearchWeights
+from jaxsmt.text.reading import BitextSource, read_bitext
+from jaxsmt.tune.config import TrustRegionConfig
+from jaxsmt.tune.loop import LoopConfig, TuningResult, table, tune
+from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
+from jaxsmt.tune.trust_region import maximise
+from jaxsmt.tune.tuner import make_tuner
+
+NO_TUNER = "none"
+WEIGHTS, TABLE = "weights.json", "table.txt"
+TUNED_SCALARS = ("lm", "word_penalty", "phrase_penalty", "glue")  # the unknown-word weight stays: it separates nothing
+SWAP = "swap"
+MIXTURE_SEARCH = TrustRegionConfig(initial_radius=0.2, final_radius=0.02, max_evaluations=40, low=0.0, high=1.0)
+MAX_TUNING_WORDS = 128  # longer sentences would be decoded in parts, which have no common derivation
+
+
+@dataclass(frozen=True)
+class ListsConfig:
+    """What is tuned on.
+
+    size: length of the n-best lists; loop: how often they are made.
+    sentences: so many of all development sentences, taken at equal steps; None: all.
+    """
+
+    size: int = 100
+    loop: LoopConfig = field(default_factory=LoopConfig)
+    sentences: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in {"nbest_size": self.size, "tune_sentences": self.sentences}.items():
+            if value is not None and value < 1:
+                raise UserError(f"{name} is {value}: give at least 1")
+
+
+@dataclass(frozen=True)
+class TuningText:
+    """Development sentences of all sets, each with the profile of its label."""
+
+    lines: list[str]
+    references: list[tuple[str]]  # in the model's tokens, as n-best lists are
+    labels: list[str | None]
+    profiles: list[Profile]
+
+    def take(self, label: str | None) -> "TuningText":
+        """The sentences with a label."""
+        return self._rows([row for row, own in enumerate(self.labels) if own == label])
+
+    def at_most(self, number: int | None) -> "TuningText":
+        """So many of the sentences, at equal steps; None: all."""
+        if number is None or number >= len(self.lines):
+            return self
+        return self._rows([place * len(self.lines) // number for place in range(number)])
+
+    def _rows(self, rows: list[int]) -> "TuningText":
+        columns = ([column[row] for row in rows] for column in vars(self).values())
+        return TuningText(*columns)
+
+
+def tuning_stage(
+    store: Store, model: Model, inputs: Mapping[str, str], dev: Mapping[str, BitextSource], tuner: Any,
+    lists: ListsConfig, label: str | None = None, component: str | None = None,
+) -> WeightsConfig:  # fmt: skip
+    """Tuned weights; an interrupted run goes on after its last whole iteration.
+
+    inputs: fingerprints of all that the model was made from. tuner: a configuration of `jaxsmt.tune`.
+    label: only sentences with it take part; component: it alone translates them.
+    """
+    if not dev:
+        raise UserError("tuning needs a development set: name one, +corpus.dev.NAME.source=… and .target=…")
+
+    settings = {
+        "tuner": [type(tuner).__name__, dataclasses.asdict(tuner)],
+        "lists": dataclasses.asdict(lists),
+        **model_settings(model),
+        "label": [label, component],
+    }
+    inputs = {**inputs, **bitext_inputs(dev)}
+    progress = store.folder.parent / "tuning" / store.folder_of("tune", settings, inputs).name
+
+    def build(folder: Path) -> Counts:
+        text = tuning_text(model, dev, component)
+        text = (text if label is None else text.take(label)).at_most(lists.sentences)
+        result = tune_model(model, text, tuner, lists, progress)
+        weights = weights_of(result.weights, model.weights)
+        write_text(folder / WEIGHTS, json.dumps(dataclasses.asdict(weights), indent=1) + "\n")
+        write_text(folder / TABLE, table(result))
+        return {"iterations": len(result.iterations)}
+
+    artefact = store.run("tune", settings, inputs, build)
+    shutil.rmtree(progress, ignore_errors=True)
+    return load_weights(artefact)
+
+
+def model_settings(model: Model) -> dict[str, Any]:
+    """What the translations of a model depend on, besides what it was made from; JSON."""
+    return {name: dataclasses.asdict(getattr(model, name)) for name in ("search", "weights", "mixing")}
+
+
+def load_weights(artefact: Artefact) -> WeightsConfig:
+    """What `tuning_stage` found."""
+    values = json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8"))
+    return WeightsConfig(**{**values, "rule": tuple(values["rule"])})
+
+
+def tune_model(
+    model: Model, text: TuningText, tuner: Any, lists: ListsConfig, folder: Path | None = None
+) -> TuningResult:
+    """Decodes, merges and optimises until the weights stay; the decoder stays loaded and compiled."""
+    translator = make_line_translator(model)
+
+    def decode_fn(vector: np.ndarray) -> NBestLists:
+        return decode_lists(translator, text, weights_of(vector, model.weights).of_search, lists.size)
+
+    return tune(decode_fn, text.references, vector_of(model.weights), make_tuner(tuner), lists.loop, folder)
+
+
+def tuning_text(model: Model, dev: Mapping[str, BitextSource], component: str | None = None) -> TuningText:
+    """The development sets one after the other, without pairs that have an empty or a very long side.
+
+    component: it alone is asked for rules; the language models are those of the sentences all the same, so that models
+      tuned one by one fit together.
+    """
+    lines: list[str] = []
+    references: list[tuple[str]] = []
+    labels: list[str | None] = []
+    for name, spec in dev.items():
+        kept = [pair for pair in read_bitext(spec) if _is_usable(model, *pair)]
+        lines += [source for source, _ in kept]
+        references += [(" ".join(model.target.preprocess(target)),) for _, target in kept]
+        labels += model.labels_of([source for source, _ in kept], name)
+    mixture = None if component is None else [float(name == component) for name in model.names]
+    profiles = {label: model.profile(label, mixture) for label in set(labels)}
+    return TuningText(lines, references, labels, [profiles[label] for label in labels])
+
+
+def _is_usable(model: Model, source: str, target: str) -> bool:
+    return bool(model.target.preprocess(target)) and 0 < len(model.source.preprocess(source)) <= MAX_TUNING_WORDS
+
+
+def best_mixture(
+    store: Store, model: Model, inputs: Mapping[str, str], dev: Mapping[str, BitextSource], lists: ListsConfig
+) -> list[float]:
+    """Weights λ [D] of an ensemble's models that give the development sets the highest BLEU, by a trust region."""
+
+    def build(folder: Path) -> Counts:
+        text = tuning_text(model, dev).at_most(lists.sentences)
+        translator = make_line_translator(model)
+        found, info = maximise(
+            lambda point: _bleu(translator, text, _simplex(point)), np.full(len(model.names) - 1, 0.5), MIXTURE_SEARCH
+        )
+        write_text(folder / WEIGHTS, json.dumps(_simplex(found).tolist()) + "\n")
+        return {"evaluations": len(info.scores)}
+
+    settings = {
+        **model_settings(model),
+        "trust_region": dataclasses.asdict(MIXTURE_SEARCH),
+        "sentences": lists.sentences,
+    }
+    artefact = store.run("ensemble", settings, {**inputs, **bitext_inputs(dev)}, build)
+    return json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8"))
+
+
+def _simplex(point: np.ndarray) -> np.ndarray:
+    """[D] weights with sum 1 from D - 1 numbers between 0 and 1: each the share of what those before it leave."""
+    left, weights = 1.0, []
+    for number, share in enumerate(np.clip(point, 1e-6, 1 - 1e-6)):
+        part = share ** (1.0 / (len(point) - number))  # 0.5 … 0.5 is near equal weights
+        weights.append(left * (1 - part))
+        left *= part
+    return np.array([*weights, left])
+
+
+def _bleu(translator: LineTranslator, text: TuningText, mixture: np.ndarray) -> float:
+    profiles = [dataclasses.replace(profile, mixture=mixture) for profile in text.profiles]
+    output = [" ".join(line.words) for line in translator.translate(text.lines, profiles)]
+    references = [reference for (reference,) in text.references]
+    return BLEU(tokenize="none", force=True).corpus_score(output, [references]).score
+
+
+def decode_lists(translator: LineTranslator, text: TuningText, weights: SearchWeights, size: int) -> NBestLists:
+    """n-best lists of the development sentences under log-linear weights, with exact features."""
+    request, tokens = translator.request(text.lines, text.profiles)
+    request = dataclasses.replace(request, weights=weights)
+    return as_nbest_lists(translator, nbest_arrays(translator.decoder, request, size), tokens)
+
+
+def as_nbest_lists(translator: LineTranslator, lists: NBestArrays, tokens: Sequence[Sequence[str]]) -> NBestLists:
+    """Lists of the decoder as tuners want them; tokens: of the request's sentences. Their order stays."""
+    found = lists.features
+    weights = translator.model.weights
+    features = np.column_stack([found.rule, *(getattr(found, name) for name in tuned_scalars(weights))])
+    names = feature_names(weights)
+    outputs = output_texts(lists, tokens, translator.words)
+    return nbest_from_rows(outputs, features, lists.sentence, len(tokens), names, found.score)
+
+
+def tuned_scalars(weights: WeightsConfig) -> tuple[str, ...]:
+    """Names of the weights that are tuned besides those of rules; that of swaps is 0 where nothing is swapped."""
+    return (*TUNED_SCALARS, SWAP) if weights.swap else TUNED_SCALARS
+
+
+def feature_names(weights: WeightsConfig) -> tuple[str, ...]:
+    """Of the weights that are tuned."""
+    return (*(f"rule{n}" for n in range(len(weights.rule))), *tuned_scalars(weights))
+
+
+def vector_of(weights: WeightsConfig) -> np.ndarray:
+    """[F] the weights that are tuned, in the order of the features."""
+    return np.array([*weights.rule, *(getattr(weights, name) for name in tuned_scalars(weights))])
+
+
+def weights_of(vector: np.ndarray, start: WeightsConfig) -> WeightsConfig:
+    """The weights with tuned values, scaled to the size of those they started from: the unknown-word weight stays."""
+    scaled = np.asarray(vector) * np.abs(vector_of(start)).sum() / max(np.abs(vector).sum(), 1e-30)
+    values: Sequence[float] = [round(float(value), 9) for value in scaled]
+    num_rules = len(start.rule)
+    return dataclasses.replace(
+        start, rule=tuple(values[:num_rules]), **dict(zip(tuned_scalars(start), values[num_rules:], strict=True))
+    )

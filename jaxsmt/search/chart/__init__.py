@@ -1,0 +1,1 @@
+"""The CKY kernel: hypotheses as rows, how they join, compiled targets."""

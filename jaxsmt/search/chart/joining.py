@@ -1,0 +1,121 @@
+"""Joining pieces of target text under the language model: the inner loop of the search.
+
+A candidate is up to MAX_PARTS pieces side by side (runs of words in the rule, hypotheses of its gaps). Scoring it means
+scoring the open words of all pieces but the first, one after the other. Candidates have between 0 and 16 such words, so
+lanes are sorted by that number and step t runs over the lanes that have more than t words, a block at a time: no lane
+waits for another.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxsmt.search.chart.rows import CLOSED, COUNT_MASK, Columns, Piece, SearchLm, append_word, columns_of
+
+Array = Any
+MAX_PARTS = 5  # run gap run gap run
+_LANE_BITS = 20
+
+
+class Joined(NamedTuple):
+    """Candidates scored by the language model, in the order of their lanes' work.
+
+    piece: what was joined; `total` is what joining added to the pieces' own scores. [L]
+    place: [L] int32: where each candidate stands in `piece`.
+    """
+
+    piece: Piece
+    place: Array
+
+
+class _Work(NamedTuple):
+    """What a lane still needs from its parts; [MAX_PARTS - 1, L] each."""
+
+    part: Array  # row
+    end: Array  # number of open words up to and with this part
+    is_closed: Array
+
+
+def join(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixture: Array | None, block: int) -> Joined:
+    """Scores candidates.
+
+    rows: [H, width] int32, see `rows`.
+    parts: [MAX_PARTS, L] int32 rows of the pieces; unused places hold an empty row.
+    is_valid: [L] bool; the other lanes cost nothing.
+    lm_mixture: [L, D] weights of the language models, or None for a single one.
+    block: lanes per step; it divides L.
+    """
+    columns, num = columns_of(lm.order), parts.shape[1]
+    flat = rows.reshape(-1)
+    info = _field(flat, columns, parts, columns.info)
+    counts = jnp.where(is_valid[None], info[1:] & COUNT_MASK, 0)
+    end = jnp.stack([counts[: part + 1].sum(0) for part in range(MAX_PARTS - 1)])
+    num_words = end[-1]
+    lane = jnp.sort(((255 - num_words) << _LANE_BITS) + jnp.arange(num)) & ((1 << _LANE_BITS) - 1)
+    estimates = jax.lax.bitcast_convert_type(_field(flat, columns, parts[1:], columns.estimate), jnp.float32)
+    replaced = jnp.where(is_valid, estimates.sum(0), 0.0)
+    mixture = None if lm_mixture is None else lm_mixture[lane]
+    work = _Work(parts[1:][:, lane], end[:, lane], info[1:][:, lane] >= CLOSED)
+    piece = _first_pieces(flat, columns, parts[0][lane], replaced[lane])
+
+    max_words = (MAX_PARTS - 1) * columns.num_words
+    lanes_at = (num_words[None] > jnp.arange(max_words)[:, None]).sum(1)  # [T] lanes with more than t words
+    blocks_until = jnp.cumsum(-(-lanes_at // block))
+
+    def body(number: Array, piece: Piece) -> Piece:
+        step = (blocks_until <= number).sum()
+        before = jnp.where(step > 0, blocks_until[step - 1], 0)
+        start = (number - before) * block
+        own_piece, own_work = jax.tree.map(lambda array: _cut(array, start, block), (piece, work))
+        own = None if mixture is None else jax.lax.dynamic_slice_in_dim(mixture, start, block, 0)
+        after = _advance(lm, flat, columns, own_piece, own_work, step, own)
+        return jax.tree.map(
+            lambda array, part: jax.lax.dynamic_update_slice_in_dim(array, part, start, array.ndim - 1), piece, after
+        )
+
+    piece = jax.lax.fori_loop(0, blocks_until[-1], body, piece)
+    return Joined(piece, jnp.zeros(num, jnp.int32).at[lane].set(jnp.arange(num), unique_indices=True))
+
+
+def _advance(
+    lm: SearchLm, flat: Array, columns: Columns, piece: Piece, work: _Work, step: Array, mixture: Array | None
+) -> Piece:
+    """Scores word number `step` of the lanes that have it."""
+    which = (step >= work.end).sum(0)  # the part that this word belongs to
+    is_active = which < MAX_PARTS - 1
+    which = jnp.minimum(which, MAX_PARTS - 2)
+    part, end, is_closed = _pick(work.part, which), _pick(work.end, which), _pick(work.is_closed, which)
+    begin = jnp.where(which > 0, _pick(work.end, jnp.maximum(which - 1, 0)), 0)
+    word = flat.at[part * columns.width + jnp.where(is_active, step - begin, 0)].get(mode="promise_in_bounds")
+    after = append_word(lm, piece, word, is_active, mixture)
+    passes = is_active & is_closed & (step + 1 == end)  # from here on the part's own words stand
+    return after._replace(state=jnp.where(passes, _field(flat, columns, part, columns.right), after.state))
+
+
+def _first_pieces(flat: Array, columns: Columns, part: Array, replaced: Array) -> Piece:
+    info = _field(flat, columns, part, columns.info)
+    return Piece(
+        jnp.stack([_field(flat, columns, part, place) for place in range(columns.num_words)]),
+        info & COUNT_MASK,
+        info >= CLOSED,
+        _field(flat, columns, part, columns.right),
+        jax.lax.bitcast_convert_type(_field(flat, columns, part, columns.estimate), jnp.float32),
+        -replaced,
+    )
+
+
+def _field(flat: Array, columns: Columns, row: Array, column: int) -> Array:
+    return flat.at[row * columns.width + column].get(mode="promise_in_bounds")
+
+
+def _pick(table: Array, which: Array) -> Array:
+    """[L]: of each lane's column in [R, L] one entry, by comparison (R is small)."""
+    picked = table[0]
+    for row in range(1, table.shape[0]):
+        picked = jnp.where(which == row, table[row], picked)
+    return picked
+
+
+def _cut(array: Array, start: Array, size: int) -> Array:
+    return jax.lax.dynamic_slice_in_dim(array, start, size, array.ndim - 1)

@@ -1,0 +1,1 @@
+"""n-best lists: hyperedges, k best, derivations, exact features, Moses' format."""

@@ -1,0 +1,154 @@
+"""The edges of a chart as flat arrays, made ready for n-best lists.
+
+A node is a hypothesis (cell, slot), numbered cell · K + slot; an edge is a candidate that became a node or was
+recombined into one, with nodes as tails. Recombined candidates differ in nothing that the language model could see, so
+a derivation is exactly worth the best one of its root less the losses of its edges:
+    loss(edge) = score of the node − score of the edge ≥ 0,    score(derivation) = score(root) − Σ loss(edge).
+Every node can be had without loss. So the least loss of a whole derivation that uses an edge is
+    through(edge) = outside(its node) + loss(edge),    outside(node) = min through(edges with this tail),
+with outside(root) = 0, from the root down.
+
+Losses are integers, in units of about 2e-8 of the largest score of the sentence (a float32 is no finer): sums do not
+depend on their order, so derivations that tie do so on every machine, in every batch.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from jaxsmt.search.chart.kernel import NO_CELL, Chart, Edges, unpack_choice
+from jaxsmt.search.plan.forest import Plan
+
+NO_NODE = 0  # the tail of an absent gap, and of S → <s>: no words, no loss
+NO_LOSS_YET = np.int64(1) << 61  # outside of what the root cannot reach
+UNIT_BITS = 26  # a sentence's largest score has about so many
+
+
+@dataclass(frozen=True)
+class Hypergraph:
+    """E edges that some whole derivation uses, sorted by node, then best first. C cells with K slots, B sentences.
+
+    cell, node, entry, group: [E] int32; entry is the place in the plan's rule lists.
+    tails: [2, E] int32 nodes in X1 and X2, or NO_NODE.
+    loss, through: [E] int64 in units of the sentence.
+    sentence: [E] int32.
+    outside, most: [C · K] int64: least loss outside of a node, and the largest loss of any derivation of it.
+    roots: [B] int32 nodes of whole sentences.
+    score, unit: [B] float64 score of the best derivation (without that of S → <s>), and what a loss of 1 is worth.
+    levels: [L + 1] int64: edges levels[n]:levels[n + 1] have tails in earlier levels only.
+    """
+
+    cell: np.ndarray
+    node: np.ndarray
+    entry: np.ndarray
+    group: np.ndarray
+    tails: np.ndarray
+    loss: np.ndarray
+    through: np.ndarray
+    sentence: np.ndarray
+    outside: np.ndarray
+    most: np.ndarray
+    roots: np.ndarray
+    score: np.ndarray
+    unit: np.ndarray
+    levels: np.ndarray
+
+    def take(self, edges: np.ndarray) -> "Hypergraph":
+        """With only these edges, given in order."""
+        names = ("cell", "node", "entry", "group", "loss", "through", "sentence")
+        columns = {name: getattr(self, name)[edges] for name in names}
+        return replace(self, **columns, tails=self.tails[:, edges], levels=np.searchsorted(edges, self.levels))
+
+
+def hypergraph_of(chart: Chart, plan: Plan) -> Hypergraph:
+    """All edges of a chart that the whole sentences can use."""
+    assert chart.edges is not None, "the chart was filled without keep_edges"
+    kept = np.asarray(chart.score)
+    num_slots = kept.shape[1]
+    node, group, entry, tails, score = _read_edges(chart.edges, plan, num_slots)
+    sentence = plan.cell_sentence[node // num_slots]
+    unit = _units(score, sentence, len(plan.last_cells))
+    loss = np.rint((kept.reshape(-1)[node].astype(np.float64) - score) / unit[sentence]).astype(np.int64)
+    roots = (plan.last_cells * num_slots).astype(np.int32)
+    best = kept.reshape(-1)[roots].astype(np.float64)
+    return make_hypergraph(num_slots, kept.size, node, entry, group, tails, loss, sentence, roots, best, unit)
+
+
+def make_hypergraph(
+    num_slots: int, num_nodes: int, node: np.ndarray, entry: np.ndarray, group: np.ndarray, tails: np.ndarray,
+    loss: np.ndarray, sentence: np.ndarray, roots: np.ndarray, score: np.ndarray, unit: np.ndarray,
+) -> Hypergraph:  # fmt: skip
+    """From edges sorted by node, those that the roots can reach; tails are in cells with smaller numbers."""
+    cell = node // num_slots
+    levels = _levels(cell, tails // num_slots, num_nodes // num_slots)
+    outside, through = _outside(node, tails, loss, levels, roots, num_nodes)
+    graph = Hypergraph(
+        cell, node, entry, group, tails, loss, through, sentence, outside, np.zeros(num_nodes, np.int64), roots,
+        score, unit, levels,
+    ).take(np.flatnonzero(through < NO_LOSS_YET))  # fmt: skip
+    return replace(graph, most=_most(graph))
+
+
+def _read_edges(edges: Edges, plan: Plan, num_slots: int) -> tuple[np.ndarray, ...]:
+    """Node, group, entry, tails and score of all edges, sorted by node, then best first."""
+    score, group, choice, slot = (np.asarray(part)[: len(plan.cell_sentence)] for part in edges)
+    places = np.flatnonzero(slot.reshape(-1) >= 0)
+    node = (places // slot.shape[1] * num_slots + slot.reshape(-1)[places]).astype(np.int32)
+    order = np.argsort(node, kind="stable")
+    places, node = places[order], node[order]
+    group = group.reshape(-1)[places]
+    rule, *slots = unpack_choice(choice.reshape(-1)[places])
+    table = np.asarray(plan.forest.groups)[group]
+    tails = np.stack([table[:, gap] * num_slots + slots[gap] for gap in range(2)])
+    is_empty = tails // num_slots <= NO_CELL + len(plan.last_cells)  # <s> has no words of the output
+    tails[is_empty] = NO_NODE
+    return node, group, table[:, 2] + rule, tails, score.reshape(-1)[places].astype(np.float64)
+
+
+def _units(score: np.ndarray, sentence: np.ndarray, num_sentences: int) -> np.ndarray:
+    """[B] float64 powers of two: the largest score of a sentence has about UNIT_BITS bits."""
+    largest = np.zeros(num_sentences)
+    np.maximum.at(largest, sentence, np.abs(score))
+    return np.exp2(np.ceil(np.log2(np.maximum(largest, 1e-20))) - UNIT_BITS)
+
+
+def _levels(cell: np.ndarray, tail_cells: np.ndarray, num_cells: int) -> np.ndarray:
+    """Cuts the edges, sorted by cell, where a cell uses one that is not below the last cut."""
+    highest = np.zeros(num_cells, np.int64)
+    np.maximum.at(highest, cell, tail_cells.max(0))
+    highest = np.maximum.accumulate(highest)
+    cuts = [1]
+    while cuts[-1] < num_cells:
+        cuts.append(int(np.searchsorted(highest, cuts[-1])))
+    return np.searchsorted(cell, cuts)
+
+
+def _spans(levels: np.ndarray) -> Iterator[slice]:
+    for begin, end in pairwise(levels.tolist()):
+        yield slice(begin, end)
+
+
+def _outside(
+    node: np.ndarray, tails: np.ndarray, loss: np.ndarray, levels: np.ndarray, roots: np.ndarray, num_nodes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """outside [C · K] and through [E], see the top of this file."""
+    outside, through = np.full(num_nodes, NO_LOSS_YET), np.full(len(node), NO_LOSS_YET)
+    outside[roots] = 0
+    for edges in reversed(list(_spans(levels))):
+        here = outside[node[edges]]
+        used = np.flatnonzero(here < NO_LOSS_YET) + edges.start
+        through[used] = outside[node[used]] + loss[used]
+        for column in tails:
+            np.minimum.at(outside, column[used], through[used])
+    return outside, through
+
+
+def _most(graph: Hypergraph) -> np.ndarray:
+    """[C · K] int64: the largest loss of a derivation of each node."""
+    most = np.zeros(len(graph.outside), np.int64)
+    for edges in _spans(graph.levels):
+        first, second = graph.tails[:, edges]
+        np.maximum.at(most, graph.node[edges], graph.loss[edges] + most[first] + most[second])
+    return most

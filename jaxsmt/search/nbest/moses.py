@@ -1,0 +1,66 @@
+"""n-best lists in the format of Moses.
+
+0 ||| words  |||  LM0= -85.7 WordPenalty0= -22 PhrasePenalty0= 16 TranslationModel0= -10.8 … ||| -226.9
+"""
+
+from collections.abc import Iterator, Sequence
+
+from jaxsmt.search.nbest.arrays import NBestArrays
+from jaxsmt.search.nbest.derivation import Derivation
+from jaxsmt.search.nbest.rescoring import FeatureVectors
+from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary
+
+
+def output_words(derivation: Derivation, source_words: Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """The output's words; unknown ones as they stand in the source."""
+    return [source_words[-1 - token] if token < 0 else vocabulary.decode([token])[0] for token in derivation.tokens]
+
+
+def output_texts(lists: NBestArrays, source_words: Sequence[Sequence[str]], vocabulary: Vocabulary) -> list[str]:
+    """All outputs of n-best lists, words separated by one space; source_words: of the request's sentences."""
+    words = [*[""] * NUM_RESERVED, *vocabulary.words]
+    ids, offsets = lists.tokens.values.tolist(), lists.tokens.offsets.tolist()
+    texts = []
+    for sentence, begin, end in zip(lists.sentence.tolist(), offsets[:-1], offsets[1:], strict=True):
+        source = source_words[sentence]
+        texts.append(" ".join([words[token] if token >= 0 else source[-1 - token] for token in ids[begin:end]]))
+    return texts
+
+
+def nbest_lines(
+    number: int,
+    outputs: Sequence[Sequence[str]],
+    features: FeatureVectors,
+    first: int,
+    with_unknown: bool = False,
+    with_swaps: bool = False,
+    alignments: Sequence[Sequence[tuple[int, int]]] | None = None,
+) -> Iterator[str]:
+    """Lines for sentence `number`, whose derivations are rows first, first + 1, … of `features`.
+
+    with_unknown: writes the feature of unknown words too, which Moses leaves out; with_swaps: that of swapped blocks.
+    alignments: adds a field of source-target links to each line.
+    """
+    for place, words in enumerate(outputs):
+        row = first + place
+        names = ["LM0", "WordPenalty0", "PhrasePenalty0", "TranslationModel0", "TranslationModel1"]
+        values = [
+            [features.lm[row]],
+            [features.word_penalty[row]],
+            [features.phrase_penalty[row]],
+            features.rule[row],
+            [features.glue[row]],
+        ]
+        if with_swaps:
+            names.append("Swap0")
+            values.append([features.swap[row]])
+        if with_unknown:
+            names.insert(0, "UnknownWordPenalty0")
+            values.insert(0, [features.unknown[row]])
+        columns = " ".join(
+            f"{name}= {' '.join(f'{value:.6g}' for value in part)}" for name, part in zip(names, values, strict=True)
+        )
+        line = f"{number} ||| {' '.join(words)}  |||  {columns} ||| {features.score[row]:.6g}"
+        if alignments is not None:
+            line += " ||| " + " ".join(f"{source}-{target}" for source, target in alignments[place])
+        yield line

@@ -1,0 +1,118 @@
+"""Exact feature vectors: derivations scored from scratch, without the chart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jaxsmt.common.ragged import Ragged, ragged_from_rows
+from jaxsmt.lm.scoring import word_log_probs
+from jaxsmt.search.decoder import Decoder, Request, complete_request
+from jaxsmt.search.nbest.derivation import GLUE, RULE, SWAP, UNKNOWN_WORD, Derivation
+from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP
+from jaxsmt.text.vocabulary import NUM_RESERVED
+
+
+@dataclass(frozen=True)
+class FeatureVectors:
+    """Features h of H derivations; their scores are w·h. Definitions as in `SearchWeights`.
+
+    names: of the rule features.
+    lm, word_penalty, phrase_penalty, glue, swap, unknown: [H] float64; rule: [H, F] float64.
+    score: [H] float64.
+    """
+
+    names: tuple[str, ...]
+    lm: np.ndarray
+    word_penalty: np.ndarray
+    phrase_penalty: np.ndarray
+    rule: np.ndarray
+    glue: np.ndarray
+    swap: np.ndarray
+    unknown: np.ndarray
+    score: np.ndarray
+
+
+@dataclass(frozen=True)
+class RuleCounts:
+    """What the rules of H derivations add up to.
+
+    rule: [H, F] float64, sums of the rules' features.
+    num_rules, num_glue, num_swaps, num_unknown: [H], all rule applications (S → <s> too), those of glue, swapped
+      blocks, unknown words.
+    """
+
+    rule: np.ndarray
+    num_rules: np.ndarray
+    num_glue: np.ndarray
+    num_swaps: np.ndarray
+    num_unknown: np.ndarray
+
+
+def rescore(
+    decoder: Decoder, request: Request, derivations: Sequence[Derivation], rows: Sequence[int] | None = None
+) -> FeatureVectors:
+    """The features of derivations of sentences `rows` (one for each sentence unless given)."""
+    request = complete_request(request, decoder.rules)
+    of = np.arange(len(derivations)) if rows is None else np.asarray(rows, np.int64)
+    kinds = np.array([_counts(derivation) for derivation in derivations], np.int64).reshape(-1, 4)
+    tokens = ragged_from_rows([derivation.tokens for derivation in derivations])
+    counts = RuleCounts(_rule_sums(decoder, request, of, derivations), *kinds.T)
+    return feature_vectors(decoder, request, of, tokens, counts)
+
+
+def feature_vectors(
+    decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged, counts: RuleCounts
+) -> FeatureVectors:
+    """The features of derivations of sentences `of` [H] with output `tokens`; the request is complete."""
+    weights = {name: value[of].astype(np.float64) for name, value in vars(request.weights).items()}
+    columns = {
+        "lm": lm_scores(decoder, request, of, tokens),
+        "word_penalty": -(tokens.lengths + 2.0),
+        "phrase_penalty": counts.num_rules.astype(np.float64),
+        "glue": counts.num_glue * GLUE_STEP,
+        "swap": counts.num_swaps.astype(np.float64),
+        "unknown": counts.num_unknown * UNKNOWN_STEP,
+    }
+    score = (weights["rule"] * counts.rule).sum(1) + sum(weights[name] * value for name, value in columns.items())
+    return FeatureVectors(decoder.rules.grammar.feature_names, rule=counts.rule, score=score, **columns)
+
+
+def lm_scores(decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged) -> np.ndarray:
+    """[H] float64: log p of the outputs of sentences `of` [H], with </s>."""
+    words = _lm_words(decoder, request, of, tokens)
+    log_p = word_log_probs(decoder.lm.automaton, words)
+    values = log_p.values.astype(np.float64)
+    if request.lm_mixture is None:
+        mixed = values[:, 0]
+    else:
+        with np.errstate(divide="ignore"):
+            weights = np.log(request.lm_mixture[of].astype(np.float64))
+        mixed = np.logaddexp.reduce(values + weights[log_p.row_index], axis=1)
+    return np.add.reduceat(mixed, log_p.offsets[:-1]) if len(of) else np.zeros(0)  # each row has </s> at least
+
+
+def _lm_words(decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
+    """The outputs in the language model's ids."""
+    assert request.copy_ids is not None
+    first = np.repeat(request.sentences.offsets[:-1][of], tokens.lengths)
+    is_copied = tokens.values < NUM_RESERVED  # -1 - n: source word n
+    words = decoder.lm_ids[np.maximum(tokens.values, 0)]
+    words[is_copied] = request.copy_ids[(first - 1 - tokens.values)[is_copied]]
+    return Ragged(words, tokens.offsets)
+
+
+def _counts(derivation: Derivation) -> tuple[int, int, int, int]:
+    kinds = [node.kind for node in derivation.nodes]
+    return len(kinds), kinds.count(GLUE), kinds.count(SWAP), kinds.count(UNKNOWN_WORD)
+
+
+def _rule_sums(decoder: Decoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation]) -> np.ndarray:
+    """[H, F] float64."""
+    pairs = [[node.pair for node in derivation.nodes if node.kind == RULE] for derivation in derivations]
+    owner = np.repeat(np.arange(len(pairs)), [len(part) for part in pairs])
+    flat = np.array([pair for part in pairs for pair in part], np.int64)
+    values = decoder.rules.features(flat, of[owner], request.mixture).astype(np.float64)
+    sums = np.zeros((len(derivations), len(decoder.rules.grammar.feature_names)))
+    np.add.at(sums, owner, values)
+    return sums

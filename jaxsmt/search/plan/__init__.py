@@ -1,0 +1,1 @@
+"""From sentences to static arrays: matching, ranking, special entries, batches."""

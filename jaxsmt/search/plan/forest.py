@@ -1,0 +1,248 @@
+"""From matched rules to the device's `Forest`: cells, groups of rule applications, ranked lists of rules.
+
+X[s, e]  a span of at most max_span words: rules matched there, an unknown word, a forced translation, block glue
+S[e]     the first e words: S[k] X[k, e] for all k
+end      the whole sentence, S[n] </s>
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsmt.common.grouping import sorted_distinct
+from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, GROUP_CLASSES, NO_CELL, Forest
+from jaxsmt.search.plan.lists import RuleLists
+from jaxsmt.search.plan.matching import Matches
+
+NO_SPAN = -1
+
+
+class Groups(NamedTuple):
+    """Rule applications before cells have their final numbers; [G] each.
+
+    cell, gap_one, gap_two: cells as numbers of `Layout`; NO_SPAN where there is no gap.
+    rule_list: place in `RuleLists`.
+    """
+
+    cell: np.ndarray
+    gap_one: np.ndarray
+    gap_two: np.ndarray
+    rule_list: np.ndarray
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Numbers of possible cells of B sentences with `lengths` [B]: S[0..n], end, and X by (start, width).
+
+    A cell's number is base[b] + e for S[e], base[b] + n + 1 for the end, and so on.
+    """
+
+    lengths: np.ndarray  # [B]
+    max_span: int
+
+    @property
+    def base(self) -> np.ndarray:
+        """[B + 1]"""
+        return np.concatenate([[0], np.cumsum(self.lengths + 2 + self.lengths * self.max_span)]).astype(np.int64)
+
+    def prefix(self, sentence: np.ndarray, end: np.ndarray) -> np.ndarray:
+        return self.base[sentence] + end
+
+    def last(self) -> np.ndarray:
+        """[B]: the cells of whole sentences."""
+        return self.base[:-1] + self.lengths + 1
+
+    def span(self, sentence: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        return self.base[sentence] + self.lengths[sentence] + 2 + start * self.max_span + (end - start - 1)
+
+    def describe(self, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of cells [C]: sentence, start, end, and level."""
+        sentence = np.searchsorted(self.base, cell, side="right") - 1
+        offset = cell - self.base[sentence]
+        length = self.lengths[sentence]
+        is_span = offset >= length + 2
+        start, width = np.divmod(np.where(is_span, offset - length - 2, 0), self.max_span)
+        end = np.where(is_span, start + width + 1, np.minimum(offset, length))
+        level = np.where(is_span, width + 1, np.where(offset == 0, 0, offset + 1))
+        return sentence, start, end, level
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A batch ready for the device, and what is needed to read the chart again.
+
+    forest: arrays of static shapes, on the host.
+    lists: the rules behind `forest`'s entries.
+    cell_sentence, cell_start, cell_end: [C] of the forest's cells.
+    last_cells: [B] cells of whole sentences.
+    """
+
+    forest: Forest
+    lists: RuleLists
+    cell_sentence: np.ndarray
+    cell_start: np.ndarray
+    cell_end: np.ndarray
+    last_cells: np.ndarray
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Static sizes of a forest: the device program is compiled once for each."""
+
+    sentences: int = 128
+    cells: int = 1 << 14
+    groups: int = 1 << 18
+    entries: int = 1 << 18  # sentences with mixtures of their own share no rule lists
+    rows: int = 1 << 17
+
+    def scaled(self, factor: int, divisor: int = 1) -> "Sizes":
+        return Sizes(*(value * factor // divisor for value in vars(self).values()))
+
+
+def groups_of_matches(layout: Layout, matches: Matches, rule_list: np.ndarray) -> Groups:
+    """matches: of sentences 0..B-1; rule_list: [A]."""
+    gaps = []
+    for number in range(2):
+        start, end = matches.gaps[:, number, 0], matches.gaps[:, number, 1]
+        gaps.append(np.where(end > 0, layout.span(matches.sentence, start, end), NO_SPAN))
+    return Groups(layout.span(matches.sentence, matches.start, matches.end), gaps[0], gaps[1], rule_list)
+
+
+def glue_groups(layout: Layout, spans: np.ndarray, glue_list: np.ndarray, end_list: np.ndarray) -> Groups:
+    """S[k] X[k, e] for all X in `spans` [n] (distinct cells), and S[n] </s>; lists by sentence [B]."""
+    sentence, start, end, _ = layout.describe(spans)
+    order = np.lexsort((start, end, sentence))
+    sentence, start, end, spans = sentence[order], start[order], end[order], spans[order]
+    whole = np.arange(len(layout.lengths))
+    return Groups(
+        np.concatenate([layout.prefix(sentence, end), layout.last()]),
+        np.concatenate([layout.prefix(sentence, start), layout.prefix(whole, layout.lengths)]),
+        np.concatenate([spans, np.full(len(whole), NO_SPAN)]),
+        np.concatenate([glue_list[sentence], end_list]),
+    )
+
+
+def block_groups(
+    layout: Layout, spans: np.ndarray, swap_list: np.ndarray, straight_list: np.ndarray, most: int
+) -> Groups:
+    """X[s, m] X[m, e], swapped and in order, for spans of at most `most` words (inversion transduction, Wu 1997)."""
+    exists = np.zeros(int(layout.base[-1]), bool)
+    exists[spans] = True
+    sentence = np.repeat(np.arange(len(layout.lengths)), layout.lengths)
+    start = np.arange(len(sentence)) - (np.cumsum(layout.lengths) - layout.lengths)[sentence]
+    parts = []
+    for total in range(2, most + 1):  # blocks may be made of blocks
+        inside = start + total <= layout.lengths[sentence]
+        row, begin = sentence[inside], start[inside]
+        cell = layout.span(row, begin, begin + total)
+        for width in range(1, total):
+            left, right = layout.span(row, begin, begin + width), layout.span(row, begin + width, begin + total)
+            both = np.flatnonzero(exists[left] & exists[right])
+            for lists in (straight_list, swap_list):
+                parts.append(Groups(cell[both], left[both], right[both], lists[row[both]]))
+        exists[np.concatenate([cell[:0], *(part.cell for part in parts[-2 * (total - 1) :])])] = True
+    return concatenate_groups(parts)
+
+
+def concatenate_groups(parts: list[Groups]) -> Groups:
+    empty = Groups(*(np.zeros(0, np.int64) for _ in range(4)))
+    return Groups(*(np.concatenate(columns) for columns in zip(empty, *parts, strict=True)))
+
+
+def plan_batch(
+    layout: Layout,
+    groups: Groups,
+    lists: RuleLists,
+    lm_weight: np.ndarray,
+    weight_norm: np.ndarray,
+    lm_mixture: np.ndarray | None,
+    start_row: np.ndarray,
+    sizes: Sizes,
+) -> Plan:
+    """Numbers the cells by level, sorts groups by cell and fills everything up to `sizes`.
+
+    lm_weight, weight_norm: [B]; lm_mixture: [B, D] or None.
+    """
+    cells = sorted_distinct(groups.cell)  # some may be left without groups, and stay empty
+    groups = _usable(layout, groups)
+    num_sentences = len(layout.lengths)
+    sentence, start, end, level = layout.describe(cells)
+    counts = np.bincount(np.searchsorted(cells, groups.cell), minlength=len(cells))
+    group_class = np.minimum(np.searchsorted(GROUP_CLASSES, counts), len(GROUP_CLASSES) - 1)
+    order = np.lexsort((cells, -group_class, level))
+    starts = layout.prefix(np.arange(num_sentences), np.zeros(num_sentences, np.int64))
+    number = np.full(int(layout.base[-1]) + 1, NO_CELL, np.int32)  # the last place is NO_SPAN's
+    number[starts] = 1 + np.arange(num_sentences)
+    number[cells[order]] = 1 + num_sentences + np.arange(len(cells))
+
+    by_cell = np.argsort(number[groups.cell], kind="stable")
+    table = np.stack(
+        [number[groups.gap_one], number[groups.gap_two], lists.first[groups.rule_list], lists.count[groups.rule_list]],
+        1,
+    )
+    table, owner = _at_most(table[by_cell], number[groups.cell][by_cell], lists.score)
+    first_group = np.searchsorted(owner, np.arange(1 + num_sentences + len(cells) + 1))
+
+    def described(values: np.ndarray, fill_start: np.ndarray) -> np.ndarray:
+        return np.concatenate([[0], fill_start, values[order]]).astype(np.int32)
+
+    zeros = np.zeros(num_sentences, np.int64)
+    cell_sentence = described(sentence, np.arange(num_sentences))
+    first_chunked = 1 + num_sentences
+    chunks = _chunks(level[order], group_class[order], first_chunked)
+    forest = Forest(
+        rows=_filled(lists.rows, sizes.rows),
+        entry_score=_filled(lists.score, sizes.entries),
+        entry_program=_filled(lists.program, sizes.entries),
+        groups=_filled(table.astype(np.int32), sizes.groups),
+        cell_groups=_filled(np.stack([first_group[:-1], np.diff(first_group)], 1).astype(np.int32), sizes.cells),
+        lm_weight=_filled(lm_weight[cell_sentence].astype(np.float32), sizes.cells),
+        weight_norm=_filled(weight_norm[cell_sentence].astype(np.float32), sizes.cells),
+        lm_mixture=None if lm_mixture is None else _filled(lm_mixture[cell_sentence].astype(np.float32), sizes.cells),
+        start_cells=_filled(number[starts].astype(np.int32), sizes.sentences),
+        start_row=start_row,
+        chunks=_filled(chunks, sizes.cells),
+        num_chunks=np.int32(len(chunks)),
+    )
+    return Plan(forest, lists, cell_sentence, described(start, zeros), described(end, zeros), number[layout.last()])
+
+
+def _usable(layout: Layout, groups: Groups) -> Groups:
+    """Leaves out groups with a gap that no group fills."""
+    exists = np.zeros(int(layout.base[-1]) + 1, bool)
+    exists[groups.cell] = True
+    exists[layout.prefix(np.arange(len(layout.lengths)), np.zeros(len(layout.lengths), np.int64))] = True
+    exists[NO_SPAN] = True
+    keep = np.flatnonzero(exists[groups.gap_one] & exists[groups.gap_two])
+    return Groups(*(values[keep] for values in groups))
+
+
+def _at_most(table: np.ndarray, owner: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """At most the largest class of groups per cell: those whose best rule is best."""
+    counts = np.bincount(owner)
+    if counts.max(initial=0) <= GROUP_CLASSES[-1]:
+        return table, owner
+    order = np.lexsort((-score[table[:, 2]], owner))
+    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    keep = np.sort(order[rank < GROUP_CLASSES[-1]])
+    return table[keep], owner[keep]
+
+
+def _chunks(level: np.ndarray, group_class: np.ndarray, first_cell: int) -> np.ndarray:
+    """[J, 3] int32: runs of cells of one level; within a level classes descend, so the first cell has the largest."""
+    chunks = []
+    bounds = np.flatnonzero(np.diff(level, prepend=-1, append=-1))
+    for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        for at in range(begin, end, CELLS_PER_CHUNK):
+            chunks.append((first_cell + at, min(CELLS_PER_CHUNK, end - at), int(group_class[at])))
+    return np.array(chunks, np.int32).reshape(-1, 3)
+
+
+def _filled(values: np.ndarray, size: int) -> np.ndarray:
+    """`values` with zeros up to `size` rows."""
+    if len(values) > size:
+        raise AssertionError(f"{len(values)} rows in a forest made for {size}")
+    full = np.zeros((size, *values.shape[1:]), values.dtype)
+    full[: len(values)] = values
+    return full

@@ -1,0 +1,208 @@
+"""The best rules of each source side, under the weights and mixtures of those who use it.
+
+The features of a rule depend on its sentence's mixture, so every sentence may need other features of the same long
+lists. Where features have upper bounds that no mixture changes, a list is sorted by them once, and for each mixture
+only its head is scored: enough to find the best, and all that might be among them.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsmt.common.ragged import ranges
+from jaxsmt.search.plan.lists import RankedRules
+from jaxsmt.search.plan.matched import pair_lists, usable_matches
+from jaxsmt.search.plan.matching import Matches
+from jaxsmt.search.plan.planning import Profiles
+from jaxsmt.search.rules.grammar import Programs
+from jaxsmt.search.rules.model import BoundedRules, PairLists, RuleModel, SpanRules
+
+FIRST_TRIED = 1.6  # of a long list so many times the table limit are scored first, in the order of their bounds
+BOUND_ERROR = 1e-4  # bounds and scores are rounded, more so the larger they are
+
+ProgramsFn = Callable[[np.ndarray, np.ndarray, Profiles], tuple[Programs, np.ndarray]]
+
+
+class Ranking(NamedTuple):
+    """What matches may use.
+
+    entries: of lists 0..num_lists - 1, with places in `programs`.
+    matches: [M] those with a rule; rule_list: [M] their lists.
+    """
+
+    programs: Programs
+    entries: RankedRules
+    matches: Matches
+    rule_list: np.ndarray
+    num_lists: int
+
+
+class Candidates(NamedTuple):
+    """Pairs that may be among the best of their lists.
+
+    lists: the lists with only these pairs; place: [A] where they were in the lists they come from.
+    own: [A] w·h.
+    """
+
+    lists: PairLists
+    place: np.ndarray
+    own: np.ndarray
+
+
+def rank_rules(
+    rules: RuleModel, matches: Matches, profiles: Profiles, programs_fn: ProgramsFn, table_limit: int
+) -> Ranking:
+    """The best rules of each list, `table_limit` at the most.
+
+    programs_fn: compiled targets, and the places there of pairs [A] for profiles [A].
+    """
+    weights, profile_of_match = profiles.weights, profiles.of_sentence[matches.sentence]
+    by_span = rules if isinstance(rules, SpanRules) else None
+    bounded = rules if isinstance(rules, BoundedRules) and by_span is None else None
+    if (weights.rule < 0).any():
+        bounded = None  # there are no bounds from below
+    is_shared = bounded is not None or by_span is not None
+    of_sentence = _without_mixture(profiles)[profiles.of_sentence] if is_shared else profiles.of_sentence
+    lists = pair_lists(rules.grammar, matches, of_sentence)
+    if by_span is not None:
+        lists = by_span.refine(lists, profile_of_match, profiles.mixture)
+    programs, target = programs_fn(lists.pairs, lists.profile_of_pair, profiles)
+    profile, num_words = lists.profile_of_pair, programs.num_words[target].astype(np.float32)
+    penalties = weights.phrase_penalty[profile] - weights.word_penalty[profile] * num_words
+    outside = penalties + weights.lm[profile] * programs.log_p[target]  # Moses, too, ranks with the words' log p
+    if bounded is not None:
+        found = _by_bounds(bounded, lists, outside, profile_of_match, weights.rule, profiles.mixture, table_limit)
+    else:
+        found = _all_pairs(rules, lists, weights.rule, profiles.mixture)
+    few = found.lists
+    ranked_by = outside[found.place] + (found.own if few.ranking is None else few.ranking)
+    best = best_of_lists(ranked_by, few.list_of_pair, table_limit)
+    kept = found.place[best]
+    score = found.own[best] + penalties[kept] + weights.lm[profile[kept]] * programs.estimate[target[kept]]
+    entries = RankedRules(few.pairs[best], few.list_of_pair[best], score, target[kept])
+    return Ranking(programs, entries, *usable_matches(matches, few, entries.list), len(few.profile))
+
+
+def _without_mixture(profiles: Profiles) -> np.ndarray:
+    """[U]: the first profile that differs in nothing but the mixture."""
+    parts = [*vars(profiles.weights).values(), *([] if profiles.lm_mixture is None else [profiles.lm_mixture])]
+    columns = np.concatenate([part.reshape(len(profiles.weights.lm), -1) for part in parts], 1)
+    _, first, place = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+    return first[place.reshape(-1)]
+
+
+def _all_pairs(rules: RuleModel, lists: PairLists, rule_weights: np.ndarray, mixture: np.ndarray | None) -> Candidates:
+    """All pairs that exist under their mixture: whose features are not −∞."""
+    features = rules.features(lists.pairs, lists.profile_of_pair, mixture)
+    place = np.flatnonzero(features[:, 0] > -np.inf)
+    few = lists._replace(
+        pairs=lists.pairs[place],
+        list_of_pair=lists.list_of_pair[place],
+        ranking=None if lists.ranking is None else lists.ranking[place],
+    )
+    return Candidates(few, place, _scores(features[place], rule_weights, few.profile_of_pair))
+
+
+def _scores(features: np.ndarray, rule_weights: np.ndarray, profile: np.ndarray) -> np.ndarray:
+    """[A]: w·h from [A, F], w being row profile [A] of [U, F]."""
+    return np.einsum("af,af->a", features, np.take(rule_weights, profile, axis=0))
+
+
+def _by_bounds(
+    rules: BoundedRules,
+    base: PairLists,
+    outside: np.ndarray,
+    profile_of_match: np.ndarray,
+    rule_weights: np.ndarray,
+    mixture: np.ndarray | None,
+    limit: int,
+) -> Candidates:
+    """Pairs among which are the `limit` best of each (profile, list of `base`), scored.
+
+    base: lists under profiles that stand for all which differ in the mixture only.
+    outside: [A] what counts in the ranking beside w·h; rule_weights: [U, F], none negative.
+    """
+    num_base = max(len(base.profile), 1)
+    keys, list_of_match = np.unique(profile_of_match * num_base + base.list_of_match, return_inverse=True)
+    profile, number = np.divmod(keys, num_base)
+    count = np.bincount(base.list_of_pair, minlength=num_base)
+    first, size = (np.cumsum(count) - count)[number], count[number]
+    upper = outside + _scores(np.take(rules.bounds, base.pairs, axis=0), rule_weights, base.profile_of_pair)
+    order = descending_in_lists(upper, base.list_of_pair)
+    side = np.searchsorted(rules.grammar.first_pair, base.pairs[first], side="right") - 1
+    shift = _scores(rules.bound_shift(side, profile, mixture), rule_weights, profile)
+
+    def scored(begin: np.ndarray, num: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Place, list and w·h of ranks begin..begin + num - 1 of each list."""
+        rank, owner = ranges(first + begin, num)
+        place = order[rank]
+        features = rules.features(base.pairs[place], profile[owner], mixture)
+        exists = features[:, 0] > -np.inf
+        if not exists.all():
+            place, owner, features = place[exists], owner[exists], features[exists]
+        return place, owner, _scores(features, rule_weights, profile[owner])
+
+    tried = np.minimum(size, int(FIRST_TRIED * limit))
+    head = scored(np.zeros_like(first), tried)
+    least = least_kept(outside[head[0]] + head[2], head[1], limit, len(keys)) - shift
+    least -= BOUND_ERROR * (1 + np.abs(least))
+    tail = scored(tried, np.maximum(_num_at_least(upper[order], first, size, least) - tried, 0))
+    place, owner, own = (np.concatenate(parts) for parts in zip(head, tail, strict=True))
+    by_list = np.argsort(owner * max(len(outside), 1) + place)
+    place, owner = place[by_list], owner[by_list]
+    lists = PairLists(base.pairs[place], owner, profile, list_of_match.reshape(-1), base.span_of_match)
+    return Candidates(lists, place, own[by_list])
+
+
+def _num_at_least(values: np.ndarray, first: np.ndarray, size: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """[Q]: how many of values[first..first + size - 1], which descend, are not below `least`; by bisection."""
+    low, high = np.zeros_like(size), size.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        is_open = low < high
+        enough = is_open & (values[np.where(is_open, first + middle, 0)] >= least)
+        low = np.where(enough, middle + 1, low)
+        high = np.where(is_open & ~enough, middle, high)
+    return low
+
+
+def least_kept(values: np.ndarray, list_of_value: np.ndarray, limit: int, num_lists: int = 0) -> np.ndarray:
+    """[Q] float32: the value of rank `limit` in each list, −∞ in shorter ones; list_of_value: [A] sorted."""
+    count = np.bincount(list_of_value, minlength=num_lists)
+    first = np.cumsum(count) - count
+    least = np.full(len(count), -np.inf, np.float32)
+    size_class = np.ceil(np.log2(np.maximum(count, 1))).astype(int)
+    for number in np.unique(size_class[count > limit]).tolist():
+        rows = np.flatnonzero((size_class == number) & (count > limit))
+        column = np.arange(1 << number)
+        inside = column < count[rows, None]
+        table = np.where(inside, values[first[rows, None] + np.where(inside, column, 0)], -np.inf)
+        least[rows] = np.partition(table, len(column) - limit, axis=1)[:, len(column) - limit]
+    return least
+
+
+def best_of_lists(values: np.ndarray, list_of_value: np.ndarray, limit: int) -> np.ndarray:
+    """Places of the `limit` largest float32 values [A] of each list, by (list, value descending, place).
+
+    list_of_value: [A] sorted. Partitions find the least value to keep, so few are sorted.
+    """
+    place = np.flatnonzero(values >= least_kept(values, list_of_value, limit)[list_of_value])
+    place = place[descending_in_lists(values[place], list_of_value[place])]
+    of = list_of_value[place]
+    first = np.searchsorted(of, np.arange(of.max(initial=-1) + 1))
+    return place[np.arange(len(of)) - first[of] < limit]  # ties may be more
+
+
+def descending_in_lists(values: np.ndarray, list_of_value: np.ndarray) -> np.ndarray:
+    """The order by (list, value descending, place) of float32 values: one sort of whole numbers, which is fast."""
+    bits = (0.0 - values).astype(np.float32).view(np.int32).astype(np.int64)
+    keys = (list_of_value.astype(np.int64) << 32) + np.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+    order = np.argsort(keys)
+    in_order = keys[order]
+    same = np.zeros(len(keys) + 1, bool)
+    same[1:-1] = in_order[1:] == in_order[:-1]
+    if same.any():  # that sort leaves equal values in no particular order
+        tied = np.flatnonzero(same[1:] | same[:-1])
+        order[tied] = order[tied][np.lexsort((order[tied], in_order[tied]))]
+    return order

@@ -1,0 +1,1 @@
+"""Where rules and their scores come from: a fixed table, components mixed by weights, ensembles."""

@@ -1,0 +1,151 @@
+"""Where rules and their features come from: components with mixture weights, or a table with fixed scores."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from jaxsmt.search.rules.grammar import Grammar, grammar_of_table, grammar_of_union
+from jaxsmt.tm.bounds import feature_bounds
+from jaxsmt.tm.features import LOG_FLOOR, application_features
+from jaxsmt.tm.scored import ScoredTable
+from jaxsmt.tm.union import UnionView
+from jaxsmt.tm.weights import check_feature_weights
+
+
+class RuleModel(Protocol):
+    """Rules, and features of rules for given mixture weights."""
+
+    @property
+    def grammar(self) -> Grammar: ...
+
+    def check_mixture(self, mixture: Any, num_sentences: int) -> np.ndarray | None:
+        """Mixture weights for each sentence [B, ...], or None where there is nothing to mix."""
+        ...
+
+    def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        """[A, F] features of pairs [A], each with row profile_index [A] of `mixture`.
+
+        −∞ in all of them: the pair does not exist under that mixture. Rescoring calls this with the pairs of a
+        derivation, so a pair and a mixture say all that a rule's score depends on.
+        """
+        ...
+
+
+class PairLists(NamedTuple):
+    """Q lists with A pairs, and the M matches that use them.
+
+    pairs: [A] rules of the grammar; list_of_pair: [A], ascending.
+    profile: [Q] of each list.
+    list_of_match: [M]; -1 for a match that may use no rule.
+    span_of_match: [M] numbers of (sentence, start, end).
+    ranking: [A] scores that stand in for the rules' own when the best of a list are chosen; None: their own.
+    """
+
+    pairs: np.ndarray
+    list_of_pair: np.ndarray
+    profile: np.ndarray
+    list_of_match: np.ndarray
+    span_of_match: np.ndarray
+    ranking: np.ndarray | None = None
+
+    @property
+    def profile_of_pair(self) -> np.ndarray:
+        """[A]"""
+        return self.profile[self.list_of_pair]
+
+
+@runtime_checkable
+class SpanRules(RuleModel, Protocol):
+    """Rules whose use depends on what else there is for a span."""
+
+    def refine(self, lists: PairLists, profile_of_match: np.ndarray, mixture: np.ndarray | None) -> PairLists:
+        """The lists with what each span may use.
+
+        lists: under profiles that stand for all which differ in the mixture only.
+        profile_of_match: [M] rows of `mixture`.
+        """
+        ...
+
+
+@runtime_checkable
+class BoundedRules(RuleModel, Protocol):
+    """Rules whose features take long to compute and are easily bounded: few of a long list need be computed.
+
+    Feature f of pair p is at most bounds[p, f] + `bound_shift` of its source side.
+    """
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """[P, F], for any mixture."""
+        ...
+
+    def bound_shift(self, side: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        """[Q, F] of source sides [Q], each with row profile_index [Q] of `mixture`."""
+        ...
+
+
+@dataclass(frozen=True)
+class FixedRules:
+    """A Moses table."""
+
+    table: ScoredTable
+    grammar: Grammar
+    logs: np.ndarray  # [P, F]
+
+    def check_mixture(self, mixture: Any, num_sentences: int) -> None:
+        return None
+
+    def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        return self.logs[pair_index]
+
+
+def fixed_rules(table: ScoredTable) -> FixedRules:
+    grammar, logs = grammar_of_table(table)
+    return FixedRules(table, grammar, logs)
+
+
+def only_possible(features: np.ndarray) -> np.ndarray:
+    """Features [A, 4] in which a pair that has probability 0 in both directions does not exist (−∞).
+
+    So components of weight 0 have no say at all: they would otherwise translate what the others do not know.
+    """
+    is_possible = np.maximum(features[:, 0], features[:, 2]) > LOG_FLOOR
+    return np.where(is_possible[:, None], features, np.float32(-np.inf))
+
+
+@dataclass(frozen=True)
+class MixedRules:
+    """D components under mixture weights λ [B, 4, D] (Sennrich, Schwenk and Aransa 2013, section 3).
+
+    bounds: [P, 4] of the features, see `jaxsmt.tm.bounds`.
+    """
+
+    union: UnionView
+    grammar: Grammar
+    bounds: np.ndarray
+
+    def check_mixture(self, mixture: Any, num_sentences: int) -> np.ndarray:
+        if mixture is None:
+            mixture = np.ones((4, len(self.union.names)))
+        checked = check_feature_weights(mixture, self.union.names)
+        return np.broadcast_to(checked, (num_sentences, *checked.shape[-2:]))
+
+    def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        assert mixture is not None
+        profiles, of_row = np.unique(mixture, axis=0, return_inverse=True)  # sentences may share one
+        of_pair = of_row.reshape(-1)[profile_index]
+        return only_possible(application_features(self.union.statistics, profiles, pair_index, of_pair))
+
+    def bound_shift(self, side: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        """log max_d λ_d - log Σ_d λ_d c_d(s) for p(t|s); 0 where no component of positive weight knows s."""
+        assert mixture is not None
+        weights = mixture[profile_index, 2]
+        total = np.einsum("qd,dq->q", weights, self.union.statistics.source_counts[:, side])
+        shift = np.zeros((len(side), 4), np.float32)
+        shift[:, 2] = np.where(total > 0, np.log(weights.max(1) / np.where(total > 0, total, 1)), 0)
+        return shift
+
+
+def mixed_rules(union: UnionView) -> MixedRules:
+    return MixedRules(union, grammar_of_union(union), feature_bounds(union.statistics))

@@ -1,0 +1,1 @@
+"""Component weights from development text: perplexity minimisation and EM."""

@@ -1,0 +1,96 @@
+"""What a fit of mixture weights gives, whichever method found them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.progress import log
+from jaxsmt.tm.fit.development import DevelopmentPairs
+from jaxsmt.tm.weights import FEATURE_NAMES
+
+
+@dataclass(frozen=True)
+class FeatureFit:
+    """The weights of one feature for S sets; the fields as in `MixtureFit`."""
+
+    weights: np.ndarray  # [S, D]
+    cross_entropy: np.ndarray  # [S]
+    start_cross_entropy: np.ndarray  # [S]
+    iterations: np.ndarray  # [S]
+    is_converged: np.ndarray  # [S]
+    used: np.ndarray  # [S]
+
+
+@dataclass(frozen=True)
+class MixtureFit:
+    """Mixture weights of S development sets, four features and D components.
+
+    set_names: [S]; component_names: [D].
+    weights: [S, 4, D] float64; ones (or equal shares) where a set has no pair that counts.
+    cross_entropy: [S, 4] float64, bits per used occurrence at these weights; NaN where there is none.
+    start_cross_entropy: [S, 4] likewise at equal weights.
+    iterations: [S, 4] int; is_converged: [S, 4] bool.
+    used: [S, 4] float64, occurrences of the pairs that count: a lexical weight can be 0 for every λ.
+    skipped: [S] float64, occurrences of pairs that no component has.
+    """
+
+    set_names: tuple[str, ...]
+    component_names: tuple[str, ...]
+    weights: np.ndarray
+    cross_entropy: np.ndarray
+    start_cross_entropy: np.ndarray
+    iterations: np.ndarray
+    is_converged: np.ndarray
+    used: np.ndarray
+    skipped: np.ndarray
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Head and rows of a table for people: a row for each set and feature."""
+        head = ["set", "feature", *self.component_names, "bits at equal weights", "bits", "pairs used", "pairs skipped"]
+        rows = []
+        for s, name in enumerate(self.set_names):
+            for f, feature in enumerate(FEATURE_NAMES):
+                weights = [f"{weight:.4g}" for weight in self.weights[s, f]]
+                bits = [f"{values[s, f]:.4f}" for values in (self.start_cross_entropy, self.cross_entropy)]
+                rows.append([name, feature, *weights, *bits, f"{self.used[s, f]:g}", f"{self.skipped[s]:g}"])
+        return head, rows
+
+
+def check_development(development: DevelopmentPairs) -> None:
+    """Raises if no set has a pair of a component; warns of single sets without any."""
+    empty = [name for name, found in zip(development.set_names, development.found, strict=True) if not found]
+    if len(empty) == len(development.set_names):
+        names = ", ".join(development.component_names)
+        raise UserError(
+            f"no phrase pair or rule of the development data is in a component ({names}): "
+            "give development text of the same languages, tokenised and lowercased like the training text"
+        )
+    for name in empty:
+        log.warning("no pair of development set '%s' is in a component: its weights stay equal", name)
+
+
+def join_features(development: DevelopmentPairs, fits: Sequence[FeatureFit]) -> MixtureFit:
+    """The fits of the four features as one."""
+    used = np.stack([fit.used for fit in fits], 1)
+    log_unfinished(development, fits)
+    return MixtureFit(
+        set_names=development.set_names,
+        component_names=development.component_names,
+        weights=np.stack([fit.weights for fit in fits], 1),
+        cross_entropy=np.where(used > 0, np.stack([fit.cross_entropy for fit in fits], 1), np.nan),
+        start_cross_entropy=np.where(used > 0, np.stack([fit.start_cross_entropy for fit in fits], 1), np.nan),
+        iterations=np.stack([fit.iterations for fit in fits], 1),
+        is_converged=np.stack([fit.is_converged for fit in fits], 1),
+        used=used,
+        skipped=development.skipped,
+    )
+
+
+def log_unfinished(development: DevelopmentPairs, fits: Sequence[FeatureFit]) -> None:
+    """Says which fits stopped at their limit of iterations."""
+    for feature, fit in zip(FEATURE_NAMES, fits, strict=True):
+        for name, is_converged in zip(development.set_names, fit.is_converged, strict=True):
+            if not is_converged:
+                log.info("the weights of %s for set '%s' still moved at the last iteration", feature, name)

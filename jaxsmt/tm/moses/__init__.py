@@ -1,0 +1,1 @@
+"""Moses' tables in and out."""
