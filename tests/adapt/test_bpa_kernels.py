@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxsmt.adapt.bpa.adaptation import kernels as bpa_kernels
+from jaxsmt.adapt.bpa import kernels as bpa_kernels
 from jaxsmt.adapt.bpa.blocks import blocked
 from jaxsmt.adapt.bpa.likelihood import log_likelihood, oracle_hypotheses, sentence_log_probs
 from jaxsmt.adapt.bpa.rerank import Votes, _first_of_best, best_by_votes, rerank

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxsmt.adapt.clusters.clustering import kmeans
+from jaxsmt.adapt.clusters import kmeans
 from jaxsmt.adapt.clusters.kmeans import assign, cosine_distance, fit_kmeans, mean_direction
 from jaxsmt.common.errors import UserError
 

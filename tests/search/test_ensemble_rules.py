@@ -8,10 +8,10 @@ import pytest
 from jaxsmt.common.errors import UserError
 from jaxsmt.search.plan.matched import pair_lists
 from jaxsmt.search.plan.matching import match_patterns
+from jaxsmt.search.rules import ensemble
 from jaxsmt.search.rules.ensemble import EnsembleConfig, mix_scores, normalised_weights
 from jaxsmt.search.rules.ensemble_spans import ensemble_rules, totals
 from jaxsmt.search.rules.mixtures import fill_up_rules, linear_rules, log_linear_rules
-from jaxsmt.search.rules.model import ensemble
 from tests.search.ensemble_oracle import EPSILON, chosen, lies_over, mixed, small_models
 from tests.tm.small_models import text_of
 

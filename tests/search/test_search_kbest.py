@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from jaxsmt.search.nbest.arrays import kbest
+from jaxsmt.search.nbest import kbest
 from jaxsmt.search.nbest.derivation import RULE
 from jaxsmt.search.nbest.hypergraph import NO_NODE, make_hypergraph
 from jaxsmt.search.nbest.kbest import best_ways

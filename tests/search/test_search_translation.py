@@ -5,8 +5,8 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
+from jaxsmt.search.chart import kernel as chart
 from jaxsmt.search.chart.kernel import Beam
-from jaxsmt.search.chart.kernel import kernel as chart
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.plan.forest import Sizes

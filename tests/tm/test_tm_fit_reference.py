@@ -12,8 +12,8 @@ from jaxsmt.text.vocabulary import Vocabulary, build_vocabulary
 from jaxsmt.tm.fit.development import DevelopmentPairs, development_pairs
 from jaxsmt.tm.fit.linear import LinearConfig, fit_linear_features, known_phrases
 from jaxsmt.tm.fit.perplexity import cross_entropy, fit_instance_weights
+from jaxsmt.tm.moses import tables as moses
 from jaxsmt.tm.moses.lexical import LexicalPaths
-from jaxsmt.tm.moses.tables import tables as moses
 from jaxsmt.tm.union import Statistics, build_union
 
 # weight of B (that of A is 1), bits

@@ -7,8 +7,8 @@ import pytest
 from jaxsmt.common.errors import UserError
 from jaxsmt.text.vocabulary import NONTERMINALS
 from jaxsmt.tm.features import features
+from jaxsmt.tm.moses import tables as moses
 from jaxsmt.tm.moses.lexical import LexicalPaths, write_lexical_tables
-from jaxsmt.tm.moses.tables import tables as moses
 from jaxsmt.tm.scored import score_component
 from jaxsmt.tm.union import build_union
 from tests.tm.small_models import pairs_of, random_model, to_component

@@ -9,8 +9,8 @@ import pytest
 from jaxsmt.extract.counts import LexicalCounts
 from jaxsmt.text.vocabulary import PAD
 from jaxsmt.tm.features import union_features
+from jaxsmt.tm.moses import tables as moses
 from jaxsmt.tm.moses.lexical import LexicalPaths, write_lexical_tables
-from jaxsmt.tm.moses.tables import tables as moses
 from jaxsmt.tm.scored import component_of_table, score_component
 from jaxsmt.tm.union import build_union
 from tests.tm.small_models import pairs_of
