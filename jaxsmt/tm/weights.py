@@ -7,6 +7,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 
 FEATURE_NAMES = ("p(s|t)", "lex(s|t)", "p(t|s)", "lex(t|s)")  # the order of all [..., 4] arrays, and of Moses' tables
+ORIENTATION = "orientation"  # a fifth row of mixture weights, for lexicalised reordering; see `jaxsmt.tm.reordering`
 
 
 def check_weights(weights: object, names: Sequence[str]) -> np.ndarray:
@@ -40,10 +41,14 @@ def check_weights(weights: object, names: Sequence[str]) -> np.ndarray:
     return rounded
 
 
-def check_feature_weights(weights: object, names: Sequence[str]) -> np.ndarray:
-    """`check_weights` for [4, D] or [S, 4, D]: a row for each of the four features."""
+def check_feature_weights(weights: object, names: Sequence[str], with_orientation: bool = False) -> np.ndarray:
+    """`check_weights` for [4, D] or [S, 4, D]: a row for each of the four features.
+
+    with_orientation: [5, D] or [S, 5, D] will do as well, with a row for the orientations of phrases.
+    """
     array = check_weights(weights, names)
-    if array.ndim not in (2, 3) or array.shape[-2] != len(FEATURE_NAMES):
+    allowed = len(FEATURE_NAMES), len(FEATURE_NAMES) + with_orientation
+    if array.ndim not in (2, 3) or array.shape[-2] not in allowed:
         raise UserError(
             f"the weights have shape {list(array.shape)}: give [4, {len(names)}], a row for each of "
             f"{', '.join(FEATURE_NAMES)} and in it one value for each of {', '.join(names)}"
@@ -61,6 +66,7 @@ def _as_numbers(weights: object) -> np.ndarray:
 
 
 def _feature_of(array: np.ndarray, place: tuple[int, ...]) -> str:
-    if array.ndim < 2 or array.shape[-2] != len(FEATURE_NAMES):
+    rows = (*FEATURE_NAMES, ORIENTATION)
+    if array.ndim < 2 or array.shape[-2] not in (len(FEATURE_NAMES), len(rows)):
         return ""
-    return f" for {FEATURE_NAMES[place[-2]]}"
+    return f" for {rows[place[-2]]}"

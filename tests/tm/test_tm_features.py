@@ -8,7 +8,6 @@ from jaxsmt.extract.counts import LexicalCounts, RuleCounts
 from jaxsmt.text.vocabulary import Vocabulary
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.features import application_features, batch_features, features, pair_features, union_features
-from jaxsmt.tm.reordering import orientation_counts, orientation_probabilities
 from jaxsmt.tm.union import build_union
 from jaxsmt.tm.weights import check_weights
 from tests.tm.small_models import pairs_of, random_model, slow_features, to_component
@@ -151,12 +150,3 @@ def test_good_weights_pass():
     np.testing.assert_array_equal(check_weights([0, 2], ["a", "b"]), np.array([0, 2], np.float32))
     union = build_union([table_one("it", 240, 60)])
     assert union_features(union, np.ones((3, 4, 1))).shape == (3, 2, 4)
-
-
-def test_orientations_by_hand_and_back():
-    counts = np.array([[[2, 0, 1, 0, 3, 0]], [[0, 4, 0, 1, 1, 2]]], np.float32)  # [D=2, P=1, 6]
-    result = orientation_probabilities(counts, np.array([1.0, 0.5], np.float32))
-    np.testing.assert_allclose(result, [[2.5 / 6.5, 2.5 / 6.5, 1.5 / 6.5, 1 / 6.5, 4 / 6.5, 1.5 / 6.5]], rtol=1e-6)
-    plain = orientation_probabilities(counts[:1], np.ones(1, np.float32))
-    np.testing.assert_array_equal(orientation_counts(np.asarray(plain), np.array([3.0])), counts[0])
-    assert orientation_probabilities(counts[:, :0], np.ones(2, np.float32)).shape == (0, 6)

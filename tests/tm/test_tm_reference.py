@@ -11,6 +11,7 @@ from jaxsmt.text.vocabulary import PAD
 from jaxsmt.tm.features import union_features
 from jaxsmt.tm.moses import tables as moses
 from jaxsmt.tm.moses.lexical import LexicalPaths, write_lexical_tables
+from jaxsmt.tm.reordering import application_orientations
 from jaxsmt.tm.scored import component_of_table, score_component
 from jaxsmt.tm.union import build_union
 from tests.tm.small_models import pairs_of
@@ -95,6 +96,20 @@ def test_written_reordering_tables_are_the_bytes_of_moses(reference, components,
     np.testing.assert_array_equal(counts[:, 3:].sum(1), component.rules.joint_counts)
     moses.write_component_reordering(tmp_path / "table", component)
     assert (tmp_path / "table").read_bytes() == gzip.decompress(path.read_bytes())
+
+
+def test_orientations_are_those_of_moses(reference, components):
+    path = reference / "phrase" / "A1k.reordering-table.wbe-msd-bidirectional-fe.gz"
+    table = moses.read_scored_table(reference / "phrase" / "A1k.phrase-table.gz")
+    union = build_union([moses.with_reordering(components["A1k"], path), components["B1k"]])  # B1k has no orientations
+    place = {pair: p for p, pair in enumerate(pairs_of(union))}
+    pairs = np.array([place[pair] for pair in pairs_of(table)])
+    expected = moses.read_reordering_table(path, table)
+    for weights in ([1.0, 1.0], [0.01, 5.0], [3.0, 0.0]):
+        found = application_orientations(
+            union.orientation_counts, np.array([weights]), pairs, np.zeros(len(pairs), int)
+        )
+        np.testing.assert_allclose(np.exp(found), expected, rtol=1e-5)
 
 
 def count_words(reference, table, num_sentences):

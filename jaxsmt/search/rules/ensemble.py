@@ -22,6 +22,7 @@ from jax import Array
 from jaxsmt.common.errors import UserError
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_union
 from jaxsmt.search.rules.mixtures import check_epsilon
+from jaxsmt.search.rules.orientations import ComponentOrientations, names_of, nothing
 from jaxsmt.tm.component_table import ComponentTable
 from jaxsmt.tm.selection import padded_size
 from jaxsmt.tm.union import UnionView
@@ -79,12 +80,14 @@ class EnsembleRules:
     """D components under wsum, wmax or prod; one feature, the mixed score.
 
     scores: [P, D] float32 of the union's pairs, −∞ where a component lacks the pair.
+    own: the components' orientations, which are mixed in features of their own (`jaxsmt.search.rules.orientations`).
     """
 
     names: tuple[str, ...]
     grammar: Grammar
     scores: np.ndarray
     config: EnsembleConfig
+    own: ComponentOrientations | None = None
 
     def check_mixture(self, mixture: Any, num_sentences: int) -> np.ndarray:
         return check_component_weights(mixture, self.names, num_sentences)
@@ -115,6 +118,22 @@ class EnsembleRules:
             mixed = mix_scores(np.pad(few, padding), weights, self.config.operation, self.config.epsilon)
             result[at : at + size] = np.asarray(mixed)[: len(few)]
         return result
+
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        return names_of(self.own)
+
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        if self.own is None:
+            return nothing(pair_index)
+        assert mixture is not None
+        weights = mixture[profile_index]
+        if self.config.operation == "prod":
+            return self.own.geometric(pair_index, weights)
+        if self.config.operation == "wmax":
+            log_weights = np.log(weights, out=np.full(weights.shape, -np.inf), where=weights > 0)
+            return self.own.of_component(pair_index, (log_weights + self.scores[pair_index]).argmax(1))
+        return self.own.linear(pair_index, weights)
 
 
 def check_component_weights(mixture: Any, names: Sequence[str], num_sentences: int) -> np.ndarray:

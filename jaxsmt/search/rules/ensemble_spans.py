@@ -25,6 +25,7 @@ from jaxsmt.search.rules.ensemble import (
 )
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_union
 from jaxsmt.search.rules.model import PairLists
+from jaxsmt.search.rules.orientations import names_of, nothing, own_orientations
 from jaxsmt.tm.component_table import ComponentTable
 from jaxsmt.tm.union import UnionView
 
@@ -35,7 +36,7 @@ class SwitchRules:
 
     A rule of the grammar is a rule of one component (a row of the component table): a derivation names the component
     with the rule, and its score does not depend on the span.
-    component: [R] of each rule; scores: [R] float32.
+    component: [R] of each rule; scores: [R] float32; orientation_logs: [R, 6] float32, if there are any.
     """
 
     names: tuple[str, ...]
@@ -43,12 +44,20 @@ class SwitchRules:
     component: np.ndarray
     scores: np.ndarray
     config: EnsembleConfig
+    orientation_logs: np.ndarray | None = None
 
     def check_mixture(self, mixture: Any, num_sentences: int) -> np.ndarray:
         return check_component_weights(mixture, self.names, num_sentences)
 
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         return self.scores[pair_index][:, None]
+
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        return names_of(self.orientation_logs)
+
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        return nothing(pair_index) if self.orientation_logs is None else self.orientation_logs[pair_index]
 
     def refine(self, lists: PairLists, profile_of_match: np.ndarray, mixture: np.ndarray | None) -> PairLists:
         """A list for each (source side, component) that some span has chosen."""
@@ -170,10 +179,10 @@ def ensemble_rules(
     weights = check_rule_weights(weights, union.names)
     if config.normalise_weights:
         weights = normalised_weights(weights)
-    scores = component_scores(table, weights)
+    scores, own = component_scores(table, weights), own_orientations(union, table)
     if config.operation not in SWITCHING:
         kind = SpanNormalisedRules if config.normalise_spans else EnsembleRules
-        return kind(union.names, score_grammar(union), table.spread(scores, -np.inf), config)
+        return kind(union.names, score_grammar(union), table.spread(scores, -np.inf), config, own)
     grammar = grammar_of_union(union)
     grammar = replace(
         grammar,
@@ -182,4 +191,4 @@ def ensemble_rules(
         links_by_target=table.links_by_target,
         feature_names=SCORE_NAMES,
     )
-    return SwitchRules(union.names, grammar, table.component, scores, config)
+    return SwitchRules(union.names, grammar, table.component, scores, config, None if own is None else own.logs)

@@ -10,8 +10,16 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_union
+from jaxsmt.search.rules.orientations import (
+    ComponentOrientations,
+    names_of,
+    names_of_every,
+    nothing,
+    own_orientations,
+)
 from jaxsmt.tm.component_table import ComponentTable
 from jaxsmt.tm.features import LOG_FLOOR
+from jaxsmt.tm.reordering import orientation_weights
 from jaxsmt.tm.union import UnionView
 from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
 
@@ -20,13 +28,15 @@ from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
 class LogLinearRules:
     """Π_m p_m^{λ_m}: 4·D features, those of component 0 first; the λ are log-linear weights, which a tuner finds.
 
-    table: the components' own rules.
+    table: the components' own rules; own: their orientations, of which there are 6·D features.
     log_missing: log ε, all four features of a component that lacks the pair.
     """
 
+    names: tuple[str, ...]
     grammar: Grammar
     table: ComponentTable
     log_missing: float
+    own: ComponentOrientations | None = None
 
     def check_mixture(self, mixture: Any, num_sentences: int) -> None:
         return None
@@ -35,14 +45,24 @@ class LogLinearRules:
         rows, begin = self.table.rows_of(pair_index)
         values = np.full((len(begin), self.table.num_components, 4), self.log_missing, np.float32)
         values[_owner(begin, len(rows)), self.table.component[rows]] = self.table.features[rows]
-        return values.reshape(len(begin), -1)
+        return values.reshape(len(begin), 4 * self.table.num_components)
+
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        return names_of_every(self.own, self.names)
+
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        if self.own is None:
+            return nothing(pair_index)
+        return self.own.every(pair_index)
 
 
 @dataclass(frozen=True)
 class LinearRules:
     """p(x|y) = Σ_m λ_m p_m(x|y) for each of the four features, λ [B, 4, D] on the simplex.
 
-    table: the components' own rules; probability: [R, 4] of its rows.
+    λ may have a fifth row, for orientations; otherwise these have that of p(t|s).
+    table: the components' own rules; probability: [R, 4] of its rows; own: their orientations.
     is_normalised: leaves components out that do not know the phrase y, Σ_m λ_m k_m p_m / Σ_m λ_m k_m.
     A pair that no component of positive weight has does not exist.
     """
@@ -52,16 +72,18 @@ class LinearRules:
     table: ComponentTable
     probability: np.ndarray
     is_normalised: bool
+    own: ComponentOrientations | None = None
 
     def check_mixture(self, mixture: Any, num_sentences: int) -> np.ndarray:
         if mixture is None:
             mixture = np.ones((4, len(self.union.names)))
-        checked = check_feature_weights(mixture, self.union.names)
+        checked = check_feature_weights(mixture, self.union.names, with_orientation=True)
         checked = checked / checked.sum(-1, keepdims=True)
         return np.broadcast_to(checked, (num_sentences, *checked.shape[-2:]))
 
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         assert mixture is not None
+        mixture = mixture[:, : len(FEATURE_NAMES)]
         rows, begin = self.table.rows_of(pair_index)
         if not len(rows):
             return np.zeros((0, 4), np.float32)
@@ -84,17 +106,29 @@ class LinearRules:
         of_source = statistics.source_counts[:, statistics.source_index[pair_index]] > 0
         return np.stack([np.einsum("ad,da->a", weights[:, n], of_target if n < 2 else of_source) for n in range(4)], 1)
 
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        return names_of(self.own)
+
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        if self.own is None:
+            return nothing(pair_index)
+        assert mixture is not None
+        return self.own.linear(pair_index, orientation_weights(mixture)[profile_index])
+
 
 @dataclass(frozen=True)
 class FillUpRules:
     """The features of the first component that has the pair (fill-up; Bisazza, Ruiz and Federico 2011).
 
     with_origin: D - 1 more features, 1 for a pair that comes from component 1, 2, …, else 0.
+    own: the components' orientations.
     """
 
     grammar: Grammar
     table: ComponentTable
     with_origin: bool
+    own: ComponentOrientations | None = None
 
     def check_mixture(self, mixture: Any, num_sentences: int) -> None:
         return None
@@ -106,22 +140,34 @@ class FillUpRules:
         origin = self.table.component[row][:, None] == np.arange(1, self.table.num_components)
         return np.concatenate([self.table.features[row], origin.astype(np.float32)], 1)
 
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        return names_of(self.own)
+
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        if self.own is None:
+            return nothing(pair_index)
+        return self.own.first(pair_index)
+
 
 def log_linear_rules(union: UnionView, table: ComponentTable, epsilon: float = 1e-6) -> LogLinearRules:
     """epsilon: the probability of a pair in a component that lacks it."""
     check_epsilon(epsilon)
     names = tuple(f"{feature} {name}" for name in union.names for feature in FEATURE_NAMES)
-    return LogLinearRules(replace(grammar_of_union(union), feature_names=names), table, float(np.log(epsilon)))
+    grammar = replace(grammar_of_union(union), feature_names=names)
+    return LogLinearRules(union.names, grammar, table, float(np.log(epsilon)), own_orientations(union, table))
 
 
 def linear_rules(union: UnionView, table: ComponentTable, is_normalised: bool = False) -> LinearRules:
     probability = np.where(table.features > LOG_FLOOR, np.exp(table.features), 0).astype(np.float32)
-    return LinearRules(union, grammar_of_union(union), table, probability, is_normalised)
+    own = own_orientations(union, table)
+    return LinearRules(union, grammar_of_union(union), table, probability, is_normalised, own)
 
 
 def fill_up_rules(union: UnionView, table: ComponentTable, with_origin: bool = True) -> FillUpRules:
     origins = tuple(f"from {name}" for name in union.names[1:]) if with_origin else ()
-    return FillUpRules(replace(grammar_of_union(union), feature_names=FEATURE_NAMES + origins), table, with_origin)
+    grammar = replace(grammar_of_union(union), feature_names=FEATURE_NAMES + origins)
+    return FillUpRules(grammar, table, with_origin, own_orientations(union, table))
 
 
 def check_epsilon(epsilon: float) -> None:

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_table, grammar_of_union
+from jaxsmt.search.rules.orientations import fixed_logs, names_of, nothing
 from jaxsmt.tm.bounds import feature_bounds
 from jaxsmt.tm.features import LOG_FLOOR, application_features
+from jaxsmt.tm.reordering import application_orientations, orientation_weights
 from jaxsmt.tm.scored import ScoredTable
 from jaxsmt.tm.union import UnionView
-from jaxsmt.tm.weights import check_feature_weights
+from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
 
 
 class RuleModel(Protocol):
@@ -85,13 +87,31 @@ class BoundedRules(RuleModel, Protocol):
         ...
 
 
+@runtime_checkable
+class OrientedRules(RuleModel, Protocol):
+    """Rules with lexicalised reordering: how a phrase lies to its neighbours in the output."""
+
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        """[O], `ORIENTATION_NAMES` once for each of O/6 tables; empty if the model has no orientations."""
+        ...
+
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        """[A, O] float32 natural logarithms for pairs [A], each with row profile_index [A] of `mixture`.
+
+        Columns 6k to 6k + 5 are those of table k: mono, swap, other to the previous phrase, then to the next.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class FixedRules:
-    """A Moses table."""
+    """A Moses table, and perhaps its reordering table."""
 
     table: ScoredTable
     grammar: Grammar
     logs: np.ndarray  # [P, F]
+    orientation_logs: np.ndarray | None = None  # [P, 6]
 
     def check_mixture(self, mixture: Any, num_sentences: int) -> None:
         return None
@@ -99,10 +119,18 @@ class FixedRules:
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         return self.logs[pair_index]
 
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        return names_of(self.orientation_logs)
 
-def fixed_rules(table: ScoredTable) -> FixedRules:
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        return nothing(pair_index) if self.orientation_logs is None else self.orientation_logs[pair_index]
+
+
+def fixed_rules(table: ScoredTable, reordering: np.ndarray | None = None) -> FixedRules:
+    """reordering: [P, 6] probabilities from `read_reordering_table`."""
     grammar, logs = grammar_of_table(table)
-    return FixedRules(table, grammar, logs)
+    return FixedRules(table, grammar, logs, None if reordering is None else fixed_logs(reordering))
 
 
 def only_possible(features: np.ndarray) -> np.ndarray:
@@ -118,6 +146,7 @@ def only_possible(features: np.ndarray) -> np.ndarray:
 class MixedRules:
     """D components under mixture weights λ [B, 4, D] (Sennrich, Schwenk and Aransa 2013, section 3).
 
+    λ may have a fifth row, for orientations (`jaxsmt.tm.reordering.orientation_weights`).
     bounds: [P, 4] of the features, see `jaxsmt.tm.bounds`.
     """
 
@@ -128,12 +157,13 @@ class MixedRules:
     def check_mixture(self, mixture: Any, num_sentences: int) -> np.ndarray:
         if mixture is None:
             mixture = np.ones((4, len(self.union.names)))
-        checked = check_feature_weights(mixture, self.union.names)
+        checked = check_feature_weights(mixture, self.union.names, with_orientation=True)
         return np.broadcast_to(checked, (num_sentences, *checked.shape[-2:]))
 
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         assert mixture is not None
-        profiles, of_row = np.unique(mixture, axis=0, return_inverse=True)  # sentences may share one
+        own = mixture[:, : len(FEATURE_NAMES)]
+        profiles, of_row = np.unique(own, axis=0, return_inverse=True)  # sentences may share one
         of_pair = of_row.reshape(-1)[profile_index]
         return only_possible(application_features(self.union.statistics, profiles, pair_index, of_pair))
 
@@ -145,6 +175,17 @@ class MixedRules:
         shift = np.zeros((len(side), 4), np.float32)
         shift[:, 2] = np.where(total > 0, np.log(weights.max(1) / np.where(total > 0, total, 1)), 0)
         return shift
+
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        return names_of(self.union.orientation_counts)
+
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        assert mixture is not None
+        counts = self.union.orientation_counts
+        if counts is None:
+            return nothing(pair_index)
+        return application_orientations(counts, orientation_weights(mixture), pair_index, profile_index)
 
 
 def mixed_rules(union: UnionView) -> MixedRules:

@@ -26,6 +26,8 @@ class DevelopmentPairs:
     statistics: those of the union for these A pairs; sides and words are the union's.
     num_skipped: [S] int64 distinct pairs of a set that no component has.
     skipped: [S] float64 their occurrences.
+    orientations: [S, A, 6] float32, how often each set has the pair in each orientation; None if no set has any.
+    orientation_counts: [D, A, 6] float32, likewise of the components.
     """
 
     set_names: tuple[str, ...]
@@ -35,6 +37,8 @@ class DevelopmentPairs:
     statistics: Statistics
     num_skipped: np.ndarray
     skipped: np.ndarray
+    orientations: np.ndarray | None = None
+    orientation_counts: np.ndarray | None = None
 
     def __len__(self) -> int:
         """A."""
@@ -84,7 +88,23 @@ def development_pairs(
         skipped=np.array(
             [part.joint_counts[mask].sum(dtype=np.float64) for part, mask in zip(sets, is_skipped, strict=True)]
         ),
+        orientations=_orientations([part.orientation_counts for part in sets], places, pair_index),
+        orientation_counts=None if union.orientation_counts is None else union.orientation_counts[:, pair_index],
     )
+
+
+def _orientations(
+    counts: Sequence[np.ndarray | None], places: Sequence[np.ndarray], pair_index: np.ndarray
+) -> np.ndarray | None:
+    """[S, A, 6] of the sets' counts [·, 6], those of each at `places` in the union; None if no set has any."""
+    if all(part is None for part in counts):
+        return None
+    table = np.zeros((len(counts), len(pair_index), 6), np.float32)
+    for row, place, part in zip(table, places, counts, strict=True):
+        if part is not None:
+            is_found = np.isin(place, pair_index)
+            row[np.searchsorted(pair_index, place[is_found])] = part[is_found]
+    return table
 
 
 def statistics_of_pairs(statistics: Statistics, pair_index: np.ndarray) -> Statistics:

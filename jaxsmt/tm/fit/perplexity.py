@@ -9,7 +9,10 @@ so where the search stops would be a matter of rounding: a weight that can be MI
 in H is exactly that.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,10 +21,9 @@ from jax import Array
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.tm.fit.development import DevelopmentPairs
-from jaxsmt.tm.fit.lbfgs import minimise
+from jaxsmt.tm.fit.lbfgs import ValueAndGradient, minimise
 from jaxsmt.tm.fit.objective import (
     MIN_WEIGHT,
-    Objective,
     build_problem,
     evaluate,
     limited_log_mixture,
@@ -107,7 +109,7 @@ def _fit_feature(
     precision = np.zeros_like(problem.used)
     if config.prior_deviation is not None:  # −log of the prior, per occurrence
         precision = np.where(problem.used > 0, 1 / np.maximum(problem.used, 1e-30), 0) / config.prior_deviation**2
-    log_mixture, value, iterations, is_converged = _minimise(
+    log_mixture, value, iterations, is_converged = minimise_mixture(
         problem.objective, jnp.asarray(centre), jnp.asarray(precision, jnp.float32),
         config.tolerance * np.log(2), config.max_evaluations,
     )  # fmt: skip
@@ -122,33 +124,39 @@ def _fit_feature(
     )
 
 
-@jax.jit
-def _minimise(
-    objective: Objective, centre: Array, precision: Array, tolerance: float, max_evaluations: int
-) -> tuple[Array, Array, Array, Array]:
+@partial(jax.jit, static_argnames="value_and_gradient_fn")
+def minimise_mixture(
+    objective: Any, centre: Array, precision: Array, tolerance: float, max_evaluations: int,
+    value_and_gradient_fn: Callable[[Any, Array], tuple[Array, Array]] = value_and_gradient,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
     """log λ [S, D] (the largest 0), the objective there [S], accepted steps [S], converged [S].
 
+    objective: a pytree for value_and_gradient_fn, which gives values [S] and gradients at log λ [S, D] of any scale.
     precision: [S] of the normal prior around centre [S, D].
     """
     start = jnp.maximum(centre - centre.max(-1, keepdims=True), np.log(START_WEIGHT))
 
+    def evaluate_at(point: Array) -> tuple[Array, Array]:
+        return value_and_gradient_fn(objective, point)
+
     def penalised(point: Array) -> tuple[Array, Array]:
-        value, gradient = value_and_gradient(objective, point)
+        value, gradient = evaluate_at(point)
         away = point - centre
         return value + precision * (away**2).sum(-1) / 2, gradient + precision[:, None] * away
 
     found = minimise(penalised, start, tolerance, max_evaluations)
     value = found.value - precision * ((found.point - centre) ** 2).sum(-1) / 2
-    point, value = _lower_useless(objective, limited_log_mixture(found.point), value, precision == 0, tolerance)
+    point, value = _lower_useless(evaluate_at, limited_log_mixture(found.point), value, precision == 0, tolerance)
     return point, value, found.num_iterations, found.is_converged
 
 
 def _lower_useless(
-    objective: Objective, point: Array, value: Array, is_free: Array, tolerance: float
+    evaluate_at: ValueAndGradient, point: Array, value: Array, is_free: Array, tolerance: float
 ) -> tuple[Array, Array]:
     """log λ [S, D] with every weight at MIN_WEIGHT that can be there, one after the other, the smallest first.
 
     Args:
+      evaluate_at: the objective.
       point, value: log λ [S, D], the largest 0, and the objective there [S].
       is_free: [S] sets without a prior, which would say where a weight belongs.
       tolerance: what the objective may rise by for each weight.
@@ -164,7 +172,7 @@ def _lower_useless(
         smallest = jnp.where(left, point, jnp.inf).argmin(-1)
         is_next = left & (jnp.arange(point.shape[1])[None] == smallest[:, None])
         lowered = jnp.where(is_next, floor, point)
-        new_value, _ = value_and_gradient(objective, lowered)
+        new_value, _ = evaluate_at(lowered)
         is_taken = left.any(-1) & (new_value <= value + tolerance)
         return (
             jnp.where(is_taken[:, None], lowered, point), jnp.where(is_taken, new_value, value), is_tried | is_next

@@ -8,12 +8,12 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.tm.fit.development import DevelopmentPairs
-from jaxsmt.tm.weights import FEATURE_NAMES
+from jaxsmt.tm.weights import FEATURE_NAMES, ORIENTATION
 
 
 @dataclass(frozen=True)
 class FeatureFit:
-    """The weights of one feature for S sets; the fields as in `MixtureFit`."""
+    """The weights of one feature, or of orientations, for S sets; the fields as in `MixtureFit`."""
 
     weights: np.ndarray  # [S, D]
     cross_entropy: np.ndarray  # [S]
@@ -34,6 +34,7 @@ class MixtureFit:
     iterations: [S, 4] int; is_converged: [S, 4] bool.
     used: [S, 4] float64, occurrences of the pairs that count: a lexical weight can be 0 for every λ.
     skipped: [S] float64, occurrences of pairs that no component has.
+    reordering: the weights [S, D] of orientations, with what belongs to them; None where they were not fitted.
     """
 
     set_names: tuple[str, ...]
@@ -45,17 +46,25 @@ class MixtureFit:
     is_converged: np.ndarray
     used: np.ndarray
     skipped: np.ndarray
+    reordering: FeatureFit | None = None
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Head and rows of a table for people: a row for each set and feature."""
         head = ["set", "feature", *self.component_names, "bits at equal weights", "bits", "pairs used", "pairs skipped"]
         rows = []
         for s, name in enumerate(self.set_names):
-            for f, feature in enumerate(FEATURE_NAMES):
-                weights = [f"{weight:.4g}" for weight in self.weights[s, f]]
-                bits = [f"{values[s, f]:.4f}" for values in (self.start_cross_entropy, self.cross_entropy)]
-                rows.append([name, feature, *weights, *bits, f"{self.used[s, f]:g}", f"{self.skipped[s]:g}"])
+            for feature, fit in self._by_feature():
+                weights = [f"{weight:.4g}" for weight in fit.weights[s]]
+                bits = [f"{values[s]:.4f}" for values in (fit.start_cross_entropy, fit.cross_entropy)]
+                rows.append([name, feature, *weights, *bits, f"{fit.used[s]:g}", f"{self.skipped[s]:g}"])
         return head, rows
+
+    def _by_feature(self) -> list[tuple[str, FeatureFit]]:
+        fields = (
+            self.weights, self.cross_entropy, self.start_cross_entropy, self.iterations, self.is_converged, self.used
+        )  # fmt: skip
+        fits = [(name, FeatureFit(*(values[:, f] for values in fields))) for f, name in enumerate(FEATURE_NAMES)]
+        return fits if self.reordering is None else [*fits, (ORIENTATION, self.reordering)]
 
 
 def check_development(development: DevelopmentPairs) -> None:
