@@ -89,7 +89,7 @@ class BoundedRules(RuleModel, Protocol):
 
 @runtime_checkable
 class OrientedRules(RuleModel, Protocol):
-    """Rules with lexicalised reordering: how a phrase lies to its neighbours in the output."""
+    """Phrases that know how they stand to their neighbours (lexicalised reordering, msd-bidirectional-fe)."""
 
     @property
     def orientation_names(self) -> tuple[str, ...]:
@@ -97,16 +97,17 @@ class OrientedRules(RuleModel, Protocol):
         ...
 
     def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
-        """[A, O] float32 natural logarithms for pairs [A], each with row profile_index [A] of `mixture`.
+        """[A, O] log-probabilities of pairs [A], each with row profile_index [A] of `mixture`.
 
-        Columns 6k to 6k + 5 are those of table k: mono, swap, other to the previous phrase, then to the next.
+        Monotone, swap, other to the previous phrase, then to the next; in columns 6k to 6k + 5 those of table k. Only
+        log-linear mixtures have more than one. A model without orientations has 0 in all of [A, 6].
         """
         ...
 
 
 @dataclass(frozen=True)
 class FixedRules:
-    """A Moses table, and perhaps its reordering table."""
+    """A Moses table, with its reordering table if it has one."""
 
     table: ScoredTable
     grammar: Grammar
@@ -128,9 +129,18 @@ class FixedRules:
 
 
 def fixed_rules(table: ScoredTable, reordering: np.ndarray | None = None) -> FixedRules:
-    """reordering: [P, 6] probabilities from `read_reordering_table`."""
+    """reordering: [P, 6] probabilities of orientations, NaN for pairs without any; see `read_reordering_table`."""
     grammar, logs = grammar_of_table(table)
     return FixedRules(table, grammar, logs, None if reordering is None else fixed_logs(reordering))
+
+
+def orientations_of(
+    rules: RuleModel, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None
+) -> np.ndarray:
+    """[A, O] as in `OrientedRules`; 0 in [A, 6] from rules that have no orientations."""
+    if isinstance(rules, OrientedRules):
+        return rules.orientations(pair_index, profile_index, mixture)
+    return nothing(pair_index)
 
 
 def only_possible(features: np.ndarray) -> np.ndarray:

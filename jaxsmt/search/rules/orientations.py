@@ -105,13 +105,11 @@ def names_of_every(orientations: object, component_names: tuple[str, ...]) -> tu
 
 
 def nothing(pair_index: np.ndarray) -> np.ndarray:
-    """[A, 0]: the orientations of a model that has none."""
-    return np.zeros((len(pair_index), 0), np.float32)
+    """[A, 6] zeros, the orientations of a model that has none."""
+    return np.zeros((len(pair_index), len(ORIENTATION_NAMES)), np.float32)
 
 
 def fixed_logs(probabilities: np.ndarray) -> np.ndarray:
-    """[P, 6] float32 logarithms of a reordering table's probabilities [P, 6]; 1/3 where they are NaN."""
-    known = np.where(np.isnan(probabilities), 1 / 3, probabilities).astype(np.float64)
-    logs = np.full(known.shape, LOG_FLOOR, np.float64)
-    np.log(known, out=logs, where=known > 0)
-    return np.maximum(logs, LOG_FLOOR).astype(np.float32)
+    """[P, 6] float32 logarithms of a reordering table's probabilities [P, 6]; 0, as in Moses, where they are NaN."""
+    known = np.where(np.isnan(probabilities), 1.0, np.maximum(probabilities, np.exp(LOG_FLOOR)))
+    return np.log(known).astype(np.float32)
