@@ -14,6 +14,7 @@ from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.rules.model import fixed_rules, mixed_rules
 from jaxsmt.text.vocabulary import NUM_RESERVED
+from jaxsmt.tm.reordering import with_orientation_weights
 from jaxsmt.tm.union import build_union
 from tests.search.search_oracle import TARGET, WEIGHTS, random_lm, random_sentences, random_table, scored_translations
 from tests.tm.small_models import random_model, to_component
@@ -108,5 +109,10 @@ def test_component_weights_of_each_sentence_are_its_own():
         (item,) = decoder.translate(alone)
         assert item.tokens == together[row].tokens
         assert item.score == pytest.approx(together[row].score, abs=1e-5)
+    with_orientations = with_orientation_weights(mixture, random.uniform(0.01, 5, (3, 2)))  # which the chart ignores
+    for one, other in zip(
+        decoder.translate(Request(sentences, weights=WEIGHTS, mixture=with_orientations)), together, strict=True
+    ):
+        assert (one.root, one.score) == (other.root, other.score)
     same = decoder.translate(Request(sentences, weights=WEIGHTS, mixture=np.ones((4, 2))))
     assert any(one.score != other.score for one, other in zip(same, together, strict=True))
