@@ -79,7 +79,7 @@ class AdaptedTranslator:
         found: dict[int, TranslatedLine] = {}
         for ranking in self.rankings(lines, profiles):
             for row, tokens, best in zip(ranking.rows, ranking.tokens, ranking.best(), strict=True):
-                found[row] = self.plain.line(lines[row], tokens, best)
+                found[row] = self.plain.line(lines[row], tokens, best, profiles[row].label)
             if observe_fn is not None:
                 observe_fn(ranking)
         rest = [row for row in range(len(lines)) if row not in found]

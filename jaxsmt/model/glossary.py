@@ -20,7 +20,7 @@ def read_glossary(path: str | Path, source: TextSide, target: TextSide) -> dict[
             raise UserError(f"'{path}' line {number} is not a term, a tab and its translation: mend the line")
         if term in terms:
             raise UserError(f"'{path}' line {number} gives '{cells[0]}' a second translation: keep one")
-        terms[term] = tuple(target.preprocess(cells[1]))
+        terms[term] = tuple(target.exact_tokens(cells[1]))
     return terms
 
 

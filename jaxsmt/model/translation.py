@@ -13,6 +13,7 @@ from jaxsmt.search.nbest.moses import nbest_lines
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.translation import Translation, translate, translate_nbest
 from jaxsmt.search.weights import SearchWeights
+from jaxsmt.text.copies import written_words
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary
 
 LINES_PER_BLOCK = 500  # read, translated and written at a time
@@ -48,7 +49,8 @@ class LineTranslator:
         """One translated line for each line; an empty line stays empty."""
         request, tokens = self.request(lines, profiles)
         found = translate(self.decoder, request, self._break_ids)
-        return [self.line(*item) for item in zip(lines, tokens, found, strict=True)]
+        labels = [profile.label for profile in profiles or [self.profile] * len(lines)]
+        return [self.line(*item) for item in zip(lines, tokens, found, labels, strict=True)]
 
     def nbest(
         self, lines: Sequence[str], size: int, first_number: int = 0, profiles: Sequence[Profile] | None = None
@@ -98,12 +100,16 @@ class LineTranslator:
         ids = self.model.lm_vocabulary.id_of
         return np.array([ids.get(token, UNKNOWN) for line in tokens for token in line], np.int32)
 
-    def line(self, line: str, tokens: Sequence[str], found: Translation) -> TranslatedLine:
-        """What a translation of the line's tokens is as text."""
-        output = self.output(tokens, found.tokens)
+    def line(
+        self, line: str, tokens: Sequence[str], found: Translation, label: str | None = None
+    ) -> TranslatedLine:  # fmt: skip
+        """What a translation of the line's tokens is as text, with the typography of the component of that label."""
+        words = self.output(tokens, found.tokens)
         unknown = [tokens[place] for place in found.unknown_positions]
-        text = self.model.target.postprocess(output, line) if output else ""
-        return TranslatedLine(text, output, found.alignment, unknown, found.score)
+        num_known, exact = len(self.model.rules.union.target_vocabulary), self.model.source.exact_tokens(line)
+        written, is_exact = written_words(words, found.tokens, tokens, exact, num_known)
+        text = self.model.target.postprocess(written, line, label, is_exact) if words else ""
+        return TranslatedLine(text, words, found.alignment, unknown, found.score)
 
     def output(self, tokens: Sequence[str], ids: Iterable[int]) -> list[str]:
         """The words of output ids; −1 − n is source word n, copied."""
@@ -128,10 +134,13 @@ def make_line_translator(
     """Makes a model ready: for a profile, or without one for text that has no label."""
     glossary = glossary or {}
     known = model.rules.union.target_vocabulary
-    extra = dict.fromkeys(word for target in glossary.values() for word in target if word not in known.id_of)
+    # words with quotes, apostrophes or dashes have ids of their own, for they are written exactly as given
+    terms = dict.fromkeys(word for target in glossary.values() for word in target)
+    extra = [word for word in terms if word not in known.id_of or not word.isalnum()]
     words = Vocabulary((*known.words, *extra))
+    matched = Vocabulary((*known.words, *map(model.target.matched, extra)))
     rules = make_rules(model.rules.union, model.rules.components, model.mixing.config, model.mixing.component_weights)
-    decoder = make_decoder(rules, model.automaton, config or model.search, words.ids_in(model.lm_vocabulary))
+    decoder = make_decoder(rules, model.automaton, config or model.search, matched.ids_in(model.lm_vocabulary))
     return LineTranslator(model, decoder, words, profile or model.profile(), glossary)
 
 

@@ -25,9 +25,10 @@ from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.checks import refuse_broken_pair
 from jaxsmt.text.cleaning import CleaningConfig, Counts
-from jaxsmt.text.normalise import NormaliseConfig, make_normaliser
+from jaxsmt.text.normalise import NormaliseConfig, Normaliser, make_normaliser
 from jaxsmt.text.reading import BitextSource, read_bitext
-from jaxsmt.text.tokenising import tokeniser_for
+from jaxsmt.text.tokenising import Tokeniser, tokeniser_for
+from jaxsmt.text.typography import Typography, TypographyCounter, load_typography
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary, build_vocabulary, load_vocabulary
 
 CONTROL_CHOICES = ("refuse", "replace")
@@ -40,6 +41,8 @@ class TextConfig:
     tokenise: False for text whose tokens are separated by spaces already.
     case: 'none' keeps it, 'lower' lowercases, 'true' truecases.
     recase: whether output starts with a capital where the input did ('lower' and 'true' only).
+    typography: whether output has the quotes, apostrophes, hyphens and spaces of the target text, where `normalise` or
+      cutting into tokens made them plain; off where text is not tokenised.
     clean: False keeps every pair, as development and test sets need it; the three limits then do nothing.
     max_length, max_ratio, remove_duplicates: see `CleaningConfig`; lengths are in tokens.
     control_characters: in training text they mean that a file is not what it seems: 'refuse' names the line,
@@ -50,6 +53,7 @@ class TextConfig:
     case: str = "lower"
     recase: bool = True
     normalise: NormaliseConfig = field(default_factory=NormaliseConfig)
+    typography: bool = True
     clean: bool = True
     max_length: int | None = 100
     max_ratio: float | None = 9.0
@@ -77,6 +81,15 @@ class TextSide:
     config: TextConfig
     vocabulary: Vocabulary
     truecaser: Truecaser | None = None  # with case 'true' only
+    typography: Typography | None = None  # of a target language only, if it is wished
+
+    @property
+    def _normaliser(self) -> Normaliser:
+        return make_normaliser(self.config.normalise)
+
+    @property
+    def _tokeniser(self) -> Tokeniser:
+        return tokeniser_for(self.language)
 
     @cached_property
     def _cut(self) -> Callable[[str], list[str]]:
@@ -89,6 +102,27 @@ class TextSide:
             return [token.lower() for token in tokens]
         return self.truecaser.apply(tokens) if self.truecaser else tokens
 
+    def exact_tokens(self, text: str) -> list[str]:
+        """The tokens of one line with the quotes, apostrophes and dashes that it has; `matched` undoes it."""
+        tokens = self.preprocess(text)
+        visible = self._tokeniser.without_marks(self._normaliser.visible(text))
+        if not self.config.tokenise or self._normaliser.plain(visible) == visible:
+            return tokens
+        plain, letters = self._tokeniser.plain, "".join(visible.split())
+        exact, place = [], 0
+        for cut, token in zip(self._cut(text), tokens, strict=True):
+            form = plain(cut)
+            seen = letters[place : place + len(form)]
+            exact.append(self._tokeniser.with_form(token, _with_marks_of(plain(token), form, seen)))
+            place += len(form)
+        return exact
+
+    def matched(self, token: str) -> str:
+        """The token as the model knows it, of one with its own quotes, apostrophes and dashes."""
+        if not self.config.tokenise:
+            return token
+        return self._tokeniser.with_form(token, self._normaliser.plain(self._tokeniser.plain(token)))
+
     def encode(self, text: str) -> np.ndarray:
         """[N] int32 ids of one line of raw text."""
         return np.array(self.vocabulary.encode(self.preprocess(text)), np.int32)
@@ -100,18 +134,37 @@ class TextSide:
             builder.add(self._cut(line))
         return builder.finish(self.language, self.config, self)[0]
 
-    def postprocess(self, tokens: Sequence[str], source_text: str | None = None) -> str:
-        """A line of text from output tokens; it starts with a capital unless `source_text` starts without one."""
+    def postprocess(
+        self, tokens: Sequence[str], source_text: str | None = None, component: str | None = None,
+        is_exact: Sequence[bool] | None = None,
+    ) -> str:  # fmt: skip
+        """A line of text from output tokens; it starts with a capital unless `source_text` starts without one.
+
+        component: whose typography the line gets; None or one that is not known: that of all text.
+        is_exact: for each token whether its characters stay as they are (case aside).
+        """
         if self.config.case != "none" and self.config.recase:
             tokens = casing.recase(tokens, source_text is None or casing.starts_with_capital(source_text))
-        return tokeniser_for(self.language).detokenise(tokens) if self.config.tokenise else " ".join(tokens)
+        if not self.config.tokenise:
+            return " ".join(tokens)
+        text, starts = self._tokeniser.lay_out(tokens)
+        if self.typography is None:
+            return text
+        restored = self.typography.restore(self._normaliser.plain(text), component, source_text)
+        for token, start, keep in zip(tokens, starts, is_exact or [False] * len(tokens), strict=True):
+            if keep:
+                end = start + len(self._tokeniser.plain(token))
+                restored[start:end] = text[start:end]
+        return "".join(restored)
 
     def save(self, folder: str | Path, name: str) -> None:
-        """Writes `<name>.json`, `<name>.vocabulary.txt` and, with case 'true', `<name>.truecase.tsv`."""
+        """Writes `<name>.json`, `.vocabulary.txt` and, where there is one, `.truecase.tsv` and `.typography.tsv`."""
         folder = Path(folder)
         self.vocabulary.save(folder / f"{name}.vocabulary.txt")
         if self.truecaser:
             self.truecaser.save(folder / f"{name}.truecase.tsv")
+        if self.typography is not None:
+            self.typography.save(folder / f"{name}.typography.tsv")
         settings = {"language": self.language, "config": dataclasses.asdict(self.config)}
         write_text(folder / f"{name}.json", json.dumps(settings, indent=1, sort_keys=True) + "\n")
 
@@ -126,7 +179,9 @@ def load_side(folder: str | Path, name: str) -> TextSide:
     config = TextConfig(**settings["config"], normalise=normalise)
     truecaser = casing.load_truecaser(path.with_name(f"{name}.truecase.tsv")) if config.case == "true" else None
     vocabulary = load_vocabulary(path.with_name(f"{name}.vocabulary.txt"))
-    return TextSide(settings["language"], config, vocabulary, truecaser)
+    habits = path.with_name(f"{name}.typography.tsv")
+    typography = load_typography(habits) if habits.is_file() else None
+    return TextSide(settings["language"], config, vocabulary, truecaser, typography)
 
 
 @dataclass(frozen=True)
@@ -155,13 +210,14 @@ def prepare_bitext(
 ) -> PreparedText:
     """Reads, normalises, cleans, tokenises, cases and numbers a bitext; counts go to the log under `name`.
 
-    With `source` and `target` given (of a trained model) their vocabularies and truecasers are used and words
-    they lack become UNKNOWN; otherwise both are made from this text.
+    With `source` and `target` given (of a trained model) their vocabularies, truecasers and typography are used and
+    words they lack become UNKNOWN; otherwise they are made from this text, the typography as that of `name`.
     """
     counts, rows = Counts(), array("q")
     builders = _SideBuilder(), _SideBuilder()
     cutters = _cutter(source_language, config), _cutter(target_language, config)
     keep = _Filter(config, counts)
+    marks = TypographyCounter(make_normaliser(config.normalise)) if _learns_typography(config, target) else None
     found = read_bitext(pairs) if isinstance(pairs, BitextSource) else pairs
     files = pairs.files if isinstance(pairs, BitextSource) else (name,)
     for row, pair in enumerate(track(found, f"preparing {name}")):
@@ -171,18 +227,38 @@ def prepare_bitext(
             rows.append(row)
             builders[0].add(tokens[0])
             builders[1].add(tokens[1])
+            if marks is not None:
+                marks.add(pair[1], pair[0])
     counts.add(cleaning.KEPT, len(rows))
     counts.report(name)
     source_ids, source_side = builders[0].finish(source_language, config, source)
     target_ids, target_side = builders[1].finish(target_language, config, target)
+    if marks is not None:
+        target_side = dataclasses.replace(target_side, typography=Typography({name: dict(marks.counts)}))
     return PreparedText(Bitext(source_ids, target_ids), source_side, target_side, np.array(rows, np.int64), counts)
+
+
+def _learns_typography(config: TextConfig, target: TextSide | None) -> bool:
+    return config.typography and config.tokenise and target is None
+
+
+def _with_marks_of(cased: str, form: str, seen: str) -> str:
+    """The cased form with the characters that were made plain; a word that grew in lower case stays as it is."""
+    if seen == form or len(cased) != len(form):
+        return cased
+    return "".join(c if f == s else s for c, f, s in zip(cased, form, seen, strict=True))
 
 
 def _cutter(language: str, config: TextConfig) -> Callable[[str], list[str]]:
     """From raw text to tokens with their case."""
     normalise = make_normaliser(config.normalise)
-    cut = tokeniser_for(language).tokenise if config.tokenise else str.split
+    cut = tokeniser_for(language).tokenise if config.tokenise else _cut_at_spaces
     return lambda text: cut(normalise(text))
+
+
+def _cut_at_spaces(text: str) -> list[str]:
+    """Tokens of text that has them separated by spaces or tabs; other white space is part of a token."""
+    return [token for token in text.replace("\t", " ").split(" ") if token]
 
 
 class _Filter:

@@ -2,8 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 from jaxsmt.common.errors import UserError
 
@@ -13,12 +14,21 @@ _SPACES = "\t\x85\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, 
 _INVISIBLE = "\u00ad\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 # C0 and C1 but tab and next-line, which are white space above
 CONTROL_CHARACTERS = "".join(chr(code) for code in (*range(9), *range(10, 32), *range(127, 133), *range(134, 160)))
+# single ones that stand in texts on purpose; tabs and ends of lines among the others do not
+_NARROW_OR_FIXED = "\u00a0\u2007\u2009\u202f"
 _SINGLE_QUOTES = "\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4"
 _DOUBLE_QUOTES = "\u201c\u201d\u201e\u201f\u2033"
 _GUILLEMETS = "\u00ab\u00bb"
 _HYPHENS = "\u2010\u2011"
 _DASHES = "\u2012\u2013\u2014\u2015\u2212"
 UNICODE_FORMS = ("NFC", "NFKC", "none")
+# what a writer may have put where the plain character stands, itself included
+VARIANTS = {
+    "'": "'" + _SINGLE_QUOTES,
+    '"': '"' + _DOUBLE_QUOTES + _GUILLEMETS,
+    "-": "-" + _HYPHENS + _DASHES,
+    " ": _NARROW_OR_FIXED,
+}
 
 
 @dataclass(frozen=True)
@@ -45,29 +55,74 @@ class NormaliseConfig:
             )
 
 
-def make_normaliser(config: NormaliseConfig) -> Callable[[str], str]:
-    """The function that normalises one line; applying it twice changes nothing more."""
-    table = _table(config)
-    any_of_them = re.compile(f"[{re.escape(''.join(map(chr, table)))}]")
+@dataclass(frozen=True)
+class Normaliser:
+    """Normalises lines, and tells what they looked like: plain(visible(line)) is the normalised line."""
 
-    def normalise(text: str) -> str:
-        if config.unicode != "none":
-            text = unicodedata.normalize(config.unicode, text)  # type: ignore[arg-type]
-        if any_of_them.search(text):  # translating is slow and most lines have nothing to translate
-            text = text.translate(table)
-        return " ".join(text.split()) if config.spaces else text.strip()
+    config: NormaliseConfig
 
-    return normalise
+    def __call__(self, text: str) -> str:
+        """The line as it is matched; applying it twice changes nothing more."""
+        text = self._composed(text)
+        if self._any_of_them.search(text):  # translating is slow and most lines have nothing to translate
+            text = text.translate(self._table)
+        return " ".join(text.split()) if self.config.spaces else text.strip(" ")
+
+    def visible(self, text: str) -> str:
+        """The line with its own quotes, dashes and no-break spaces; runs of white space are one character."""
+        text = self._composed(text).translate(self._removed)
+        if not _UNUSUAL_SPACE.search(text):
+            return " ".join(text.split())
+        return re.sub(r"\s+", _one_space, text).strip()
+
+    def plain(self, visible: str) -> str:
+        """The characters that stand for those of a visible line, one for one, spaces included."""
+        return visible.translate(self._one_for_one)
+
+    def _composed(self, text: str) -> str:
+        if self.config.unicode == "none":
+            return text
+        return unicodedata.normalize(self.config.unicode, text)  # type: ignore[arg-type]
+
+    @cached_property
+    def _table(self) -> Mapping[int, str]:
+        return self._removed | (self._one_for_one if self.config.spaces else self._marks)
+
+    @cached_property
+    def _any_of_them(self) -> re.Pattern[str]:
+        return re.compile(f"[{re.escape(''.join(map(chr, self._table)))}]")
+
+    @cached_property
+    def _removed(self) -> dict[int, str]:
+        invisible = dict.fromkeys(map(ord, _INVISIBLE), "") if self.config.spaces else {}
+        return dict.fromkeys(map(ord, CONTROL_CHARACTERS), " ") | invisible
+
+    @cached_property
+    def _one_for_one(self) -> dict[int, str]:
+        return dict.fromkeys(map(ord, _SPACES), " ") | self._marks
+
+    @cached_property
+    def _marks(self) -> dict[int, str]:
+        config, table = self.config, dict[str, str]()
+        if config.quotes:
+            table |= dict.fromkeys(_SINGLE_QUOTES, "'") | dict.fromkeys(_DOUBLE_QUOTES, '"')
+            table |= dict.fromkeys(_HYPHENS, "-")
+        if config.guillemets:
+            table |= dict.fromkeys(_GUILLEMETS, '"')
+        if config.dashes:
+            table |= dict.fromkeys(_DASHES, "-")
+        return {ord(character): replacement for character, replacement in table.items()}
 
 
-def _table(config: NormaliseConfig) -> Mapping[int, str]:
-    table = dict.fromkeys(CONTROL_CHARACTERS, " ")
-    if config.spaces:
-        table |= dict.fromkeys(_SPACES, " ") | dict.fromkeys(_INVISIBLE, "")
-    if config.quotes:
-        table |= dict.fromkeys(_SINGLE_QUOTES, "'") | dict.fromkeys(_DOUBLE_QUOTES, '"') | dict.fromkeys(_HYPHENS, "-")
-    if config.guillemets:
-        table |= dict.fromkeys(_GUILLEMETS, '"')
-    if config.dashes:
-        table |= dict.fromkeys(_DASHES, "-")
-    return {ord(character): replacement for character, replacement in table.items()}
+@cache
+def make_normaliser(config: NormaliseConfig) -> Normaliser:
+    """One normaliser a configuration, so that its tables are shared."""
+    return Normaliser(config)
+
+
+_UNUSUAL_SPACE = re.compile(f"[{_NARROW_OR_FIXED}]")
+
+
+def _one_space(run: re.Match[str]) -> str:
+    unusual = _UNUSUAL_SPACE.search(run[0])
+    return unusual[0] if unusual else " "

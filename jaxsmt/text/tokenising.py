@@ -77,19 +77,36 @@ class Tokeniser:
 
     def detokenise(self, tokens: Iterable[str]) -> str:
         """The line that has these tokens, with single spaces."""
+        return self.lay_out(tokens)[0]
+
+    def lay_out(self, tokens: Iterable[str]) -> tuple[str, list[int]]:
+        """The line that has these tokens, with single spaces, and where in it each of them starts."""
         parts: list[str] = []
-        glued = True
+        starts: list[int] = []
+        glued, length = True, 0
         for token in tokens:
             form, clings_left, clings_right = self._cling(token)
             if not (glued or clings_left):
                 parts.append(" ")
+                length += 1
             parts.append(form)
+            starts.append(length)
+            length += len(form)
             glued = clings_right
-        return "".join(parts)
+        return "".join(parts), starts
 
     def plain(self, token: str) -> str:
         """The token without its marks."""
         return self._cling(token)[0]
+
+    def with_form(self, token: str, form: str) -> str:
+        """Another form that sits as the token does."""
+        cling = self._cling(token)[1:]
+        return form if cling == self._default_cling(form) else _marked(form, *cling)
+
+    def without_marks(self, text: str) -> str:
+        """Raw text as its tokens spell it: characters that are marks here are others there."""
+        return text.translate(_NEVER_IN_TEXT)
 
     def _default_cling(self, form: str) -> tuple[bool, bool]:
         """How the token sits in ordinary text: clings to the left, clings to the right."""

@@ -19,6 +19,7 @@ from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import PreparedText, TextConfig, TextSide, load_side, prepare_bitext
 from jaxsmt.text.reading import BitextSource
+from jaxsmt.text.typography import merge_typographies
 from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
 
 ARRAYS = "text.safetensors"
@@ -110,7 +111,7 @@ def join_texts(texts: Sequence[ComponentText]) -> JointText:
 
 
 def merge_sides(sides: Sequence[TextSide]) -> TextSide:
-    """One side for several components: vocabularies joined, truecasing counts added."""
+    """One side for several components: vocabularies joined, truecasing counts added, each its own typography."""
     vocabulary, _ = merge_vocabularies([side.vocabulary for side in sides])
     truecaser = None
     if sides[0].config.case == "true":
@@ -118,7 +119,9 @@ def merge_sides(sides: Sequence[TextSide]) -> TextSide:
         for side in sides:
             counts.update(side.truecaser.counts if side.truecaser else {})
         truecaser = Truecaser(dict(counts))
-    return TextSide(sides[0].language, sides[0].config, vocabulary, truecaser)
+    has_typography = any(side.typography is not None for side in sides)
+    typography = merge_typographies(side.typography for side in sides) if has_typography else None
+    return TextSide(sides[0].language, sides[0].config, vocabulary, truecaser, typography)
 
 
 def _renumbered(parts: Sequence[Ragged], maps: Sequence[np.ndarray]) -> Ragged:
