@@ -1,6 +1,6 @@
 """French morphology: plural, feminine, conjugation, elision and contraction.
 
-Persons are written "1s", "3s", "1p", "2p", "3p"; the grammar addresses people as "vous" only.
+Persons are written "1s", "3s", "1p", "2p", "3p"; the grammar addresses people as "vous", as objects also "te".
 """
 
 import re
@@ -58,7 +58,7 @@ WITH_ETRE = {"aller", "partir", "arriver", "rester", "tomber", "venir", "revenir
 _ASPIRATED = ("huit", "haricot", "homard", "hareng", "hublot", "hamac", "hach", "haut", "hors", "hausse", "héros",
               "hasard", "hanche", "hiss", "halte", "hall", "hangar", "houle")  # fmt: skip
 _VOWEL = re.compile(r"[aeiouàâäéèêëîïôöûüœæAEIOUÉÈÊÀÂÎÔÛŒ]|[hH]")
-_ELIDABLE = {"le", "la", "je", "ne", "de", "que", "me", "se", "lorsque", "puisque", "jusque"}
+_ELIDABLE = {"le", "la", "je", "ne", "de", "que", "me", "te", "se", "lorsque", "puisque", "jusque"}
 
 
 def plural(word: str) -> str:

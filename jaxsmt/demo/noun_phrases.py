@@ -49,6 +49,7 @@ _SUBJECTS = {
     "elles": NounPhrase(("elles",), ("they",), "3p", "3p", "f", True),
 }
 SUBJECT_PRONOUNS = tuple(_SUBJECTS.values())
+THEE = NounPhrase(("tu",), ("you",), "2s", "2p", "m", True)  # as an object only: te
 
 
 def pronoun(french: str) -> NounPhrase:
@@ -66,7 +67,8 @@ def subject_pronoun_for(phrase: NounPhrase) -> NounPhrase:
 
 def object_pronouns(phrase: NounPhrase) -> tuple[str, str]:
     """The direct object pronoun: le/la/les and it/him/her/them (or me, us, you)."""
-    by_person = {"1s": ("me", "me"), "1p": ("nous", "us"), "2p": ("vous", "you"), "3p": ("les", "them")}
+    by_person = {"1s": ("me", "me"), "2s": ("te", "you"), "1p": ("nous", "us"), "2p": ("vous", "you"),
+                 "3p": ("les", "them")}  # fmt: skip
     if phrase.person != "3s":
         return by_person[phrase.person]
     if phrase.gender == "f":

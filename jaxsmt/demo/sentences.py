@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from jaxsmt.demo import english, french
+from jaxsmt.demo.clitics import clitic_question, person_clitic, two_clitics
 from jaxsmt.demo.commands import command, command_with_clitic, give_me
 from jaxsmt.demo.dice import urn
 from jaxsmt.demo.frames import frame
@@ -40,11 +41,11 @@ from jaxsmt.demo.subordinates import (
 
 KINDS: tuple[tuple[Callable[[Sampler], Tokens], int], ...] = (
     (statement, 20), (clitic_statement, 6), (topic_and_clitic, 4), (transfer_statement, 9), (passive_statement, 9),
-    (intransitive_statement, 6), (describing, 8), (comparing, 2), (existential, 4), (command, 9),
+    (intransitive_statement, 7), (describing, 8), (comparing, 2), (existential, 4), (command, 9),
     (command_with_clitic, 4), (give_me, 4), (yes_no_question, 6), (where_question, 3), (why_question, 3),
     (who_question, 3), (which_question, 4), (how_many_question, 2), (if_sentence, 5), (when_sentence, 4),
     (because_sentence, 4), (while_sentence, 4), (before_sentence, 7), (relative_sentence, 7), (necessity, 4),
-    (frame, 18), (two_statements, 9),
+    (frame, 18), (two_statements, 9), (two_clitics, 8), (clitic_question, 3), (person_clitic, 3),
 )  # fmt: skip
 _KIND_URN = urn(KINDS)
 

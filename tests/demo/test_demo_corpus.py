@@ -11,7 +11,7 @@ from jaxsmt.demo.dice import Dice, urn
 from jaxsmt.demo.lexicon import MODULES
 from jaxsmt.demo.words import Adjective, Noun
 
-SHA256 = "008e2ae7aa4e40b8fae398cbde7ff9376d3da70a13a43b917e951d59af69c71e"
+SHA256 = "93c28ad7507ef18852121edb458483246dafb4447ab6897ee5b81fd34964970e"
 MIN_OCCURRENCES = 8
 
 
@@ -192,7 +192,7 @@ def test_typography(all_pairs):
 def test_french_elision_and_contraction(all_pairs):
     for source, _ in all_pairs:
         lower = source.lower()
-        assert not re.search(r"(?<![-\w])(le|la|je|ne|de|que|me|se) [aeiouyéèêàâîôûœ](?!aourt)", lower), source
+        assert not re.search(r"(?<![-\w])(le|la|je|ne|de|que|me|te|se) [aeiouyéèêàâîôûœ](?!aourt)", lower), source
         assert not re.search(r"\bà les? |\bde les? (?!\w+(er|ir|re)\b|leur |lui )", lower), source
         assert not re.search(r"\bsi ils? |\b(ce|ma|sa) [aeiouéèêîôœ]", lower), source
         assert not re.search(r"\b(\w+) \1\b", lower), source
@@ -235,3 +235,24 @@ def test_write_demo_leaves_equal_files_alone_and_mends_others(tmp_path):
     write_demo(tmp_path)
     assert (kept.stat().st_ino, kept.stat().st_mtime_ns) == before
     assert len(spoilt.read_text(encoding="utf-8").splitlines()) == 200
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_pronouns_before_the_verb_are_frequent(corpus, domain):
+    text = [(source.lower(), target.lower()) for source, target in corpus[domain]["train"]]
+    pairs_of_pronouns = r"(?<![-\w])(?:(?:me|te|nous|vous) l(?:e |a |es |')|l(?:e|a|es) (?:lui|leur)\b)"
+    both = [pair for pair in text if re.search(pairs_of_pronouns, pair[0])]
+    assert len(both) >= 150
+    assert sum(bool(re.search(r"\b(it|them|him|her)\b", target)) for _, target in both) > 0.97 * len(both)
+    patterns = [
+        "me l",
+        "te l",
+        "nous l",
+        "vous l",
+        "l(?:e|a|es) lui",
+        "l(?:e|a|es) leur",
+        "-vous",
+        r"\bne [^.]*\bpas\b",
+    ]
+    for pattern in patterns:
+        assert sum(bool(re.search(pattern, source)) for source, _ in both) >= 3, pattern

@@ -18,7 +18,7 @@ Phrase = tuple[str, str]  # French, English
 # how often a word is drawn, relative to others; a word of many senses is frequent in every domain, and
 # one domain uses it so much that its sense wins in the pooled data
 _WEIGHT_CORE, _WEIGHT_CORE_VERB, _WEIGHT_OWN, _WEIGHT_COMPOUND = 3, 11, 6, 2
-_WEIGHT_DOMINANT, _WEIGHT_MINOR = 44, 16
+_WEIGHT_DOMINANT, _WEIGHT_MINOR = 44, 18
 _WEIGHT_VISITOR = 16
 
 
