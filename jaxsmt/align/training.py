@@ -37,7 +37,7 @@ _MIN_SHAPES = 3
 
 
 @dataclass(frozen=True)
-class Iteration:
+class EmIteration:
     """One EM pass as reported to `progress`: perplexities under the parameters it starts with, forward and reverse."""
 
     model: str
@@ -48,7 +48,7 @@ class Iteration:
 
 def train_aligner(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
-    progress: Callable[[Iteration], None] | None = None,
+    progress: Callable[[EmIteration], None] | None = None,
 ) -> Aligner:  # fmt: skip
     """Trains both directions; words are ids below the two vocabulary sizes."""
     return train_and_align(bitext, num_source_words, num_target_words, config, progress=progress)[0]
@@ -56,7 +56,7 @@ def train_aligner(
 
 def train_and_align(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
-    progress: Callable[[Iteration], None] | None = None,
+    progress: Callable[[EmIteration], None] | None = None,
 ) -> tuple[Aligner, Ragged]:  # fmt: skip
     """Trains and aligns the training text: the links are those of the last pass, as `align` would give them."""
     config = config or AlignConfig()
@@ -90,7 +90,7 @@ def align_directed(aligner: Aligner, bitext: Bitext, config: AlignConfig | None 
 
 def _train(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig,
-    progress: Callable[[Iteration], None] | None,
+    progress: Callable[[EmIteration], None] | None,
 ) -> tuple[Aligner, tuple[Ragged, Ragged]]:  # fmt: skip
     """The aligner, and the directed links of the last pass."""
     _check(bitext, num_source_words, num_target_words)
@@ -109,7 +109,7 @@ def _train(
             lexicon = Lexicon(*(jnp.maximum(part, UNSEEN) for part in lexicon))
         counts, sums, best = _pass(bitext, cells, pairs, lexicon, positions, model, config)
         perplexity = np.exp(-sums.log_likelihood / words).tolist()
-        _report(Iteration(model, number, tuple(perplexity), tuple(positions.tension.tolist())), progress)
+        _report(EmIteration(model, number, tuple(perplexity), tuple(positions.tension.tolist())), progress)
         if not is_last:  # the last pass is there to align
             lexicon = m_step(counts, pairs, config.alpha)
             may_tighten = config.optimise_tension and number > 1
@@ -262,7 +262,7 @@ def _check(bitext: Bitext, num_source_words: int, num_target_words: int) -> None
             raise ValueError(f"{side} word id {text.values.max()} is outside a vocabulary of {size}")
 
 
-def _report(iteration: Iteration, progress: Callable[[Iteration], None] | None) -> None:
+def _report(iteration: EmIteration, progress: Callable[[EmIteration], None] | None) -> None:
     log.info(
         "iteration %d (%s): perplexity forward %.4f, reverse %.4f; tension %.4f, %.4f",
         iteration.number, iteration.model, *iteration.perplexity, *iteration.tension,

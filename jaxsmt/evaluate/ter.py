@@ -8,7 +8,7 @@ from jaxsmt.common.memory import keep_freed_memory
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.evaluate.edit_beam import beam_matters
 from jaxsmt.evaluate.edit_bits import WORD_BITS
-from jaxsmt.evaluate.ter_shifts import Round, beam_shift_round, shift_round
+from jaxsmt.evaluate.ter_shifts import ShiftRound, beam_shift_round, shift_round
 
 _MAX_TRIED = 1000  # shifts tried for a hypothesis before the search gives up
 _CELLS_AT_ONCE = 1 << 21  # of edit tables
@@ -65,7 +65,7 @@ def _search(words: Ragged, references: Ragged, pair_r: np.ndarray) -> np.ndarray
 
 
 def _shift_while_it_helps(
-    round_fn: Callable[..., Round], words: Ragged, references: Ragged, pair_r: np.ndarray, found: Round,
+    round_fn: Callable[..., ShiftRound], words: Ragged, references: Ragged, pair_r: np.ndarray, found: ShiftRound,
     active: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Repeats rounds with the pairs that still gain; `found` is the first round of all pairs `active` [N]."""
@@ -80,8 +80,8 @@ def _shift_while_it_helps(
 
 
 def _one_round(
-    round_fn: Callable[..., Round], words: Ragged, references: Ragged, pair_r: np.ndarray, active: np.ndarray
-) -> Round:
+    round_fn: Callable[..., ShiftRound], words: Ragged, references: Ragged, pair_r: np.ndarray, active: np.ndarray
+) -> ShiftRound:
     """One round of the active pairs in chunks of similar size; best shifts are carried out in `words`."""
     lengths, reference_lengths = words.lengths, references.lengths[pair_r]
     distances, num_tried, gains = (np.zeros(len(active), np.int64) for _ in range(3))
@@ -96,7 +96,7 @@ def _one_round(
         moved = found.shifted[is_moved]
         place = words.offsets[rows[is_moved], None] + np.arange(moved.shape[1])
         words.values[place[moved >= 0]] = moved[moved >= 0]
-    return Round(distances, num_tried, gains, np.zeros((len(active), 0), np.int32))
+    return ShiftRound(distances, num_tried, gains, np.zeros((len(active), 0), np.int32))
 
 
 def _chunks(lengths: np.ndarray, reference_lengths: np.ndarray) -> list[np.ndarray]:

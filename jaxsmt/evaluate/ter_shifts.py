@@ -44,7 +44,7 @@ class Shifts(NamedTuple):
     rank: np.ndarray
 
 
-class Round(NamedTuple):
+class ShiftRound(NamedTuple):
     """What a round found.
 
     distances: [N] int64, edit distance before the shift.
@@ -61,7 +61,7 @@ class Round(NamedTuple):
 
 def shift_round(
     hypotheses: np.ndarray, lengths: np.ndarray, references: np.ndarray, reference_lengths: np.ndarray
-) -> Round:
+) -> ShiftRound:
     """One round for N pairs of ids [N, H] and [N, R]; beyond their lengths they hold −1 and −2, which never match."""
     matches = match_bits(hypotheses, references)
     rows = all_rows(matches)
@@ -75,13 +75,13 @@ def shift_round(
     def after(tried: Shifts) -> np.ndarray:
         return _shifted_distances(tried, matches, rows, lengths, reference_bits)
 
-    found = Round(distances, np.zeros_like(distances), np.zeros_like(distances), hypotheses.copy())
+    found = ShiftRound(distances, np.zeros_like(distances), np.zeros_like(distances), hypotheses.copy())
     return _with_best_shifts(found, open_pairs, chosen, after, lengths, references, reference_lengths)
 
 
 def beam_shift_round(
     hypotheses: np.ndarray, lengths: np.ndarray, references: np.ndarray, reference_lengths: np.ndarray
-) -> Round:
+) -> ShiftRound:
     """The same with distances inside sacrebleu's beam; slower."""
     begin, end = edit_beam.beams(lengths, reference_lengths, hypotheses.shape[1])
     table = edit_beam.beam_rows(hypotheses, references, begin, end)
@@ -101,14 +101,14 @@ def beam_shift_round(
         )  # fmt: skip
         return found
 
-    found = Round(distances, np.zeros_like(distances), np.zeros_like(distances), hypotheses.copy())
+    found = ShiftRound(distances, np.zeros_like(distances), np.zeros_like(distances), hypotheses.copy())
     return _with_best_shifts(found, everyone, chosen, after, lengths, references, reference_lengths)
 
 
 def _with_best_shifts(
-    found: Round, open_pairs: np.ndarray, chosen: Operations, distances_after_fn: Callable[[Shifts], np.ndarray],
+    found: ShiftRound, open_pairs: np.ndarray, chosen: Operations, distances_after_fn: Callable[[Shifts], np.ndarray],
     lengths: np.ndarray, references: np.ndarray, reference_lengths: np.ndarray,
-) -> Round:  # fmt: skip
+) -> ShiftRound:  # fmt: skip
     """Fills in the best shifts of the open pairs, whose operations are given."""
     if not len(open_pairs):
         return found

@@ -27,7 +27,7 @@ class MixtureConfig:
 
 
 @dataclass(frozen=True)
-class MixtureFit:
+class LmMixtureFit:
     """Fitted weights of Q groups of text.
 
     weights: [Q, D] float64, rows sum to 1.
@@ -40,7 +40,7 @@ class MixtureFit:
 
 def fit_mixture(
     union: Automaton, sentences: Ragged, config: MixtureConfig | None = None, groups: np.ndarray | None = None
-) -> MixtureFit:
+) -> LmMixtureFit:
     """Weights λ of Σ_d λ_d p_d(w | h) that maximise the likelihood of development text.
 
     Args:
@@ -60,7 +60,7 @@ def fit_mixture(
 
 def fit_weights(
     log_p: np.ndarray, group: np.ndarray, num_groups: int, config: MixtureConfig | None = None
-) -> MixtureFit:
+) -> LmMixtureFit:
     """EM for the weights of fixed component probabilities: λ_d ∝ Σ_t λ_d p_d(t) / Σ_e λ_e p_e(t) (+ prior).
 
     Args:
@@ -83,7 +83,7 @@ def fit_weights(
             break
     entropies.append(_em_step(p, group, weights, config.prior)[1])
     bits = -(np.array(entropies) + top.sum()) / len(p) / np.log(2)
-    return MixtureFit(weights, bits)
+    return LmMixtureFit(weights, bits)
 
 
 def _em_step(p: np.ndarray, group: np.ndarray, weights: np.ndarray, prior: float) -> tuple[np.ndarray, float]:

@@ -83,7 +83,7 @@ class Request:
     forced: Mapping[tuple[int, int, int], Sequence[int]] = field(default_factory=dict)
 
 
-class Batch(NamedTuple):
+class DecodedBatch(NamedTuple):
     """Sentences `rows` of a request, planned and decoded."""
 
     rows: np.ndarray
@@ -119,7 +119,7 @@ class Decoder:
                 found[row] = Derivation(batch.reader.best(group, choice, cell, 0), total)
         return [found[row] for row in range(len(request.sentences))]
 
-    def charts(self, request: Request, sizes: Sizes | None = None, keep_edges: bool = False) -> Iterator[Batch]:
+    def charts(self, request: Request, sizes: Sizes | None = None, keep_edges: bool = False) -> Iterator[DecodedBatch]:
         """Decodes batch by batch."""
         request = complete_request(request, self.rules)
         self._check_lm(request)
@@ -137,7 +137,7 @@ class Decoder:
 
     def _decode(
         self, request: Request, matches: Matches, rows: np.ndarray, sizes: Sizes | None, keep_edges: bool
-    ) -> Batch:
+    ) -> DecodedBatch:
         matches = _of_sentences(matches, rows)
         forced = {(key[0] - int(rows[0]), *key[1:]): ids for key, ids in request.forced.items() if key[0] in rows}
         weights = SearchWeights(**{name: value[rows] for name, value in vars(request.weights).items()})
@@ -154,7 +154,7 @@ class Decoder:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
         chart = fill_chart(self.lm, plan.forest, self.config.beam, self.config.table_limit, keep_edges)
-        return Batch(rows, plan, profiles, chart, Reader(plan, self.rules.grammar, special))
+        return DecodedBatch(rows, plan, profiles, chart, Reader(plan, self.rules.grammar, special))
 
     def _plan(
         self, layout: Layout, matches: Matches, profiles: Profiles, copy_ids: Ragged, forced: Any, sizes: Sizes | None

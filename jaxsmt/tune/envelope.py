@@ -111,7 +111,7 @@ def _walk(slopes: jax.Array, intercepts: jax.Array, lowest: jax.Array, capacity:
 
 
 @dataclass(frozen=True)
-class ListBlock:
+class EnvelopeBlock:
     """Up to LANES sentences whose lists are of similar size, as the kernel wants them.
 
     sentences: [B'] int64 places in the tuning set.
@@ -130,7 +130,7 @@ def size_bucket(size: int) -> int:
     return -(-size // step) * step
 
 
-def list_blocks(lists: TuningLists) -> list[ListBlock]:
+def envelope_blocks(lists: TuningLists) -> list[EnvelopeBlock]:
     """Splits a tuning set into blocks, sentences with the longest lists first; empty lists are left out."""
     order = np.argsort(-lists.sizes, kind="stable")
     order = order[lists.sizes[order] > 0]
@@ -138,10 +138,10 @@ def list_blocks(lists: TuningLists) -> list[ListBlock]:
         return []
     num_blocks = -(-len(order) // LANES)
     lanes = -(-len(order) // (num_blocks * 8)) * 8
-    return [_list_block(lists, order[start : start + lanes], lanes) for start in range(0, len(order), lanes)]
+    return [_envelope_block(lists, order[start : start + lanes], lanes) for start in range(0, len(order), lanes)]
 
 
-def _list_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> ListBlock:
+def _envelope_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> EnvelopeBlock:
     longest, real = int(lists.sizes[sentences].max()), len(sentences)
     features = np.zeros((lists.num_features, size_bucket(longest), lanes), np.float32)
     is_real = np.zeros(features.shape[1:], bool)
@@ -149,10 +149,10 @@ def _list_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> ListBl
     is_real[0] = True  # sentences that fill the block have one hypothesis
     centred = lists.features[sentences, :longest] - lists.features[sentences, :1]
     features[:, :longest, :real] = np.where(is_real[None, :longest, :real], centred.transpose(2, 1, 0), 0.0)
-    return ListBlock(sentences, jnp.asarray(features), jnp.asarray(is_real))
+    return EnvelopeBlock(sentences, jnp.asarray(features), jnp.asarray(is_real))
 
 
-def block_envelopes(block: ListBlock, points: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
+def block_envelopes(block: EnvelopeBlock, points: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
     """first [L, B'], thresholds and following [L, E, B'] of lines (points, directions [L, F]), E large enough."""
     num_lines, real, capacity = len(points), len(block.sentences), 16
     lines = [_filled(rows.astype(np.float32), power_bucket(num_lines)) for rows in (points, directions)]

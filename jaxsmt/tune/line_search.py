@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jaxsmt.common.memory import keep_freed_memory
-from jaxsmt.tune.envelope import ListBlock, block_envelopes, list_blocks
+from jaxsmt.tune.envelope import EnvelopeBlock, block_envelopes, envelope_blocks
 from jaxsmt.tune.lists import TuningLists, objective
 
 _BEYOND = 0.1  # how far past the outermost threshold a step goes
@@ -22,7 +22,7 @@ class SearchSpace:
     metric: 'bleu' or 'ter'.
     """
 
-    blocks: list[ListBlock]
+    blocks: list[EnvelopeBlock]
     statistics: np.ndarray
     list_size: int
     metric: str
@@ -51,7 +51,7 @@ def search_space(lists: TuningLists, metric: str) -> SearchSpace:
     keep_freed_memory()
     statistics = lists.statistics(metric)
     flat = np.ascontiguousarray(statistics.reshape(-1, statistics.shape[-1]).T, np.float64)
-    return SearchSpace(list_blocks(lists), flat, lists.is_real.shape[1], metric)
+    return SearchSpace(envelope_blocks(lists), flat, lists.is_real.shape[1], metric)
 
 
 def line_events(space: SearchSpace, points: np.ndarray, directions: np.ndarray) -> LineEvents:

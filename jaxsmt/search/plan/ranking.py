@@ -38,7 +38,7 @@ class Ranking(NamedTuple):
     num_lists: int
 
 
-class Candidates(NamedTuple):
+class ScoredPairs(NamedTuple):
     """Pairs that may be among the best of their lists.
 
     lists: the lists with only these pairs; place: [A] where they were in the lists they come from.
@@ -92,7 +92,7 @@ def _without_mixture(profiles: Profiles) -> np.ndarray:
     return first[place.reshape(-1)]
 
 
-def _all_pairs(rules: RuleModel, lists: PairLists, rule_weights: np.ndarray, mixture: np.ndarray | None) -> Candidates:
+def _all_pairs(rules: RuleModel, lists: PairLists, rule_weights: np.ndarray, mixture: np.ndarray | None) -> ScoredPairs:
     """All pairs that exist under their mixture: whose features are not −∞."""
     features = rules.features(lists.pairs, lists.profile_of_pair, mixture)
     place = np.flatnonzero(features[:, 0] > -np.inf)
@@ -101,7 +101,7 @@ def _all_pairs(rules: RuleModel, lists: PairLists, rule_weights: np.ndarray, mix
         list_of_pair=lists.list_of_pair[place],
         ranking=None if lists.ranking is None else lists.ranking[place],
     )
-    return Candidates(few, place, _scores(features[place], rule_weights, few.profile_of_pair))
+    return ScoredPairs(few, place, _scores(features[place], rule_weights, few.profile_of_pair))
 
 
 def _scores(features: np.ndarray, rule_weights: np.ndarray, profile: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def _by_bounds(
     rule_weights: np.ndarray,
     mixture: np.ndarray | None,
     limit: int,
-) -> Candidates:
+) -> ScoredPairs:
     """Pairs among which are the `limit` best of each (profile, list of `base`), scored.
 
     base: lists under profiles that stand for all which differ in the mixture only.
@@ -152,7 +152,7 @@ def _by_bounds(
     by_list = np.argsort(owner * max(len(outside), 1) + place)
     place, owner = place[by_list], owner[by_list]
     lists = PairLists(base.pairs[place], owner, profile, list_of_match.reshape(-1), base.span_of_match)
-    return Candidates(lists, place, own[by_list])
+    return ScoredPairs(lists, place, own[by_list])
 
 
 def _num_at_least(values: np.ndarray, first: np.ndarray, size: np.ndarray, least: np.ndarray) -> np.ndarray:
