@@ -95,10 +95,10 @@ def test_bad_pharaoh_files_are_named(tmp_path):
         read_links(tmp_path / "none")
     for name, data in (("a.gz", gzip.compress(b"0-0\n" * 50)[:-9]), ("b.gz", b"0-0\n"), ("c.xz", b"0-0\n")):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(UserError, match="damaged"):
+        with pytest.raises(UserError, match=r"broken or truncated|is not a (gzip|xz) file"):
             read_links(tmp_path / name)
     (tmp_path / "d").write_bytes(b"0-0 \xff\n")
-    with pytest.raises(UserError, match="is not text"):
+    with pytest.raises(UserError, match="is not UTF-8"):
         read_links(tmp_path / "d")
     with pytest.raises(UserError, match=r"file\.x.*has 0 lines"):
         check_links(links_of([]), np.array([1]), np.array([1]), "file.x")
