@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from jaxsmt.common.memory import keep_freed_memory
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, numbered_runs
 from jaxsmt.evaluate.edit_beam import beam_matters
 from jaxsmt.evaluate.edit_bits import WORD_BITS
 from jaxsmt.evaluate.ter_shifts import ShiftRound, beam_shift_round, shift_round
@@ -28,9 +28,7 @@ def ter_statistics(
     num_sentences = int(max(sentence_of_hypothesis.max(initial=-1), sentence_of_reference.max(initial=-1))) + 1
     counts = np.bincount(sentence_of_reference, minlength=num_sentences)
     length_sums = np.bincount(sentence_of_reference, references.lengths, minlength=num_sentences)
-    repeats = counts[sentence_of_hypothesis]
-    pair_h = np.repeat(np.arange(len(hypotheses)), repeats)
-    number = np.arange(len(pair_h)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    pair_h, number = numbered_runs(counts[sentence_of_hypothesis])
     pair_r = order[(np.cumsum(counts) - counts)[sentence_of_hypothesis[pair_h]] + number]
     edits = edit_counts(hypotheses, references, pair_h, pair_r)
     fewest = np.full(len(hypotheses), np.iinfo(np.int64).max)

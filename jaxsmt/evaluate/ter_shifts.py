@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.ragged import numbered_runs
 from jaxsmt.evaluate import edit_beam
 from jaxsmt.evaluate.edit_bits import (
     Alignment,
@@ -130,9 +131,8 @@ def _shifts(hypotheses: np.ndarray, matches: np.ndarray, alignment: Alignment) -
     pair, start, goal, size = _blocks(matches, alignment)
     # a block is tried behind the partner of the reference word before it and of each of its words, once per place
     width = alignment.partner.shape[1]
-    repeats = size + 1
-    owner = np.repeat(np.arange(len(pair)), repeats)
-    offset = np.arange(len(owner)) - np.repeat(np.cumsum(repeats) - repeats, repeats) - 1
+    owner, number = numbered_runs(size + 1)
+    offset = number - 1
     places = np.concatenate([np.full((len(hypotheses), 1), -1), alignment.partner], 1).reshape(-1) + 1
     at = pair[owner] * (width + 1) + goal[owner] + offset + 1
     target = places[at]

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, numbered_runs
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.buckets import Batch
 
@@ -69,9 +69,7 @@ def _extend(
     free = max_length - (last - first + 1)
     num_before = np.minimum(room_before, free) + 1
     num_after = np.minimum(room_after, free) + 1
-    num_ways = num_before * num_after
-    span = np.repeat(np.arange(len(sentence)), num_ways)
-    way = np.arange(len(span)) - np.repeat(np.cumsum(num_ways) - num_ways, num_ways)
+    span, way = numbered_runs(num_before * num_after)
     before = num_before[span] - 1 - way // num_after[span]  # the widest first: target starts ascend
     after = way % num_after[span]
     fits = before + after <= free[span]

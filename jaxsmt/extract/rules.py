@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from jaxsmt.common.ragged import numbered_runs
 from jaxsmt.extract.alignments import WordLinks, mask_ranks
 from jaxsmt.extract.boxes import Boxes, find_boxes, link_grid
 from jaxsmt.extract.config import ExtractConfig
@@ -113,7 +114,7 @@ def _with_one_gap(
         cells = table.base[of_length][:, None] + (patterns[:, 0] * config.max_span + patterns[:, 1] - 1)[None]
         counts = table.counts[cells]
         which, pattern = np.nonzero(counts)
-        repeat, turn = _expand(counts[which, pattern])
+        repeat, turn = numbered_runs(counts[which, pattern])
         outer = of_length[which][repeat]
         gap = table.starts[cells[which, pattern]][repeat] + turn
         keep = _is_inside(outer, gap, text_boxes) & (_linked_left(outer, (gap,), text_boxes, word_links) > 0)
@@ -136,7 +137,7 @@ def _with_two_gaps(
         first_counts, second_counts = table.counts[first_cells], table.counts[second_cells]
         at = np.nonzero((first_counts > 0) & (second_counts > 0))
         num_second = second_counts[at]
-        repeat, turn = _expand(first_counts[at] * num_second)
+        repeat, turn = numbered_runs(first_counts[at] * num_second)
         outer = of_length[at[0]][repeat]
         first = table.starts[first_cells[at]][repeat] + turn // num_second[repeat]
         second = table.starts[second_cells[at]][repeat] + turn % num_second[repeat]
@@ -147,12 +148,6 @@ def _with_two_gaps(
         firsts.append(first[keep])
         seconds.append(second[keep])
     return Derivations(np.concatenate(outers), (np.concatenate(firsts), np.concatenate(seconds)))
-
-
-def _expand(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Items repeated `counts` [Q] times: the index of the item and the turn from 0, [sum of counts] each."""
-    item = np.repeat(np.arange(len(counts)), counts)
-    return item, np.arange(len(item)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _is_inside(outer: np.ndarray, gap: np.ndarray, boxes: Boxes) -> np.ndarray:

@@ -15,7 +15,8 @@ import numpy as np
 from jax import Array
 
 from jaxsmt.common.ragged import offsets_of, ranges
-from jaxsmt.tm.selection import Selection, padded_size, select_pairs
+from jaxsmt.common.sizes import power_of_two
+from jaxsmt.tm.selection import Selection, select_pairs
 from jaxsmt.tm.union import Statistics, UnionView
 from jaxsmt.tm.weights import check_feature_weights
 
@@ -92,7 +93,7 @@ def application_features(
     for first in range(0, len(weights), SENTENCES_PER_CALL):
         few = weights[first : first + SENTENCES_PER_CALL]
         begin, end = first_block[[first, first + len(few)]].tolist()
-        missing = padded_size(len(few), 1) - len(few), padded_size(end - begin, 4) - (end - begin)
+        missing = power_of_two(len(few), 1) - len(few), power_of_two(end - begin, 4) - (end - begin)
         tables = _mixed_tables(selection, np.pad(few, ((0, missing[0]), (0, 0), (0, 0)), constant_values=1))
         own_blocks, own_row = (
             np.pad(blocks[begin:end], ((0, missing[1]), (0, 0))),

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.common.sizes import power_of_four, within_an_eighth
 from jaxsmt.tune.lists import TuningLists
 
 LANES = 256  # sentences in a block: fewer would not keep the vector units busy, more would leave the cache
@@ -124,12 +125,6 @@ class EnvelopeBlock:
     is_real: jax.Array
 
 
-def size_bucket(size: int) -> int:
-    """List sizes are rounded up by at most an eighth, so that a few compiled kernels serve all."""
-    step = max(8, 1 << max(0, size.bit_length() - 4))
-    return -(-size // step) * step
-
-
 def envelope_blocks(lists: TuningLists) -> list[EnvelopeBlock]:
     """Splits a tuning set into blocks, sentences with the longest lists first; empty lists are left out."""
     order = np.argsort(-lists.sizes, kind="stable")
@@ -143,7 +138,7 @@ def envelope_blocks(lists: TuningLists) -> list[EnvelopeBlock]:
 
 def _envelope_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> EnvelopeBlock:
     longest, real = int(lists.sizes[sentences].max()), len(sentences)
-    features = np.zeros((lists.num_features, size_bucket(longest), lanes), np.float32)
+    features = np.zeros((lists.num_features, within_an_eighth(longest), lanes), np.float32)
     is_real = np.zeros(features.shape[1:], bool)
     is_real[:longest, :real] = lists.is_real[sentences, :longest].T
     is_real[0] = True  # sentences that fill the block have one hypothesis
@@ -155,21 +150,13 @@ def _envelope_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> En
 def block_envelopes(block: EnvelopeBlock, points: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
     """first [L, B'], thresholds and following [L, E, B'] of lines (points, directions [L, F]), E large enough."""
     num_lines, real, capacity = len(points), len(block.sentences), 16
-    lines = [_filled(rows.astype(np.float32), power_bucket(num_lines)) for rows in (points, directions)]
+    lines = [_filled(rows.astype(np.float32), power_of_four(num_lines)) for rows in (points, directions)]
     while True:
         found = upper_envelopes(block.features, block.is_real, *lines, np.int32(num_lines), capacity)
         first, thresholds, following = (np.asarray(part)[:num_lines, ..., :real] for part in found)
         if capacity >= len(block.is_real) or not np.isfinite(thresholds[:, -1]).any():
             return first, thresholds, following
         capacity *= 4  # the last place is taken: there may be more
-
-
-def power_bucket(count: int) -> int:
-    """The next of 2, 8, 32, 128, …: numbers of lines come in few compiled sizes."""
-    bucket = 2
-    while bucket < count:
-        bucket *= 4
-    return bucket
 
 
 def _filled(rows: np.ndarray, length: int) -> np.ndarray:

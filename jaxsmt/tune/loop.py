@@ -10,6 +10,7 @@ import numpy as np
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
+from jaxsmt.common.norms import l1_normalised
 from jaxsmt.common.progress import log
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, ter_of_sums
 from jaxsmt.tune.nbest import NBestLists, merge_nbest, nbest_from_rows
@@ -123,15 +124,11 @@ def _iteration(
     has = first.sizes > 0
     sums = first.statistics("bleu")[has, 0].sum(0)
     ter = None if first.ter is None else float(ter_of_sums(first.ter[has, 0].sum(0)))
-    change = float(np.abs(_normal(tuned) - _normal(weights)).max(initial=0.0))
+    change = float(np.abs(l1_normalised(tuned) - l1_normalised(weights)).max(initial=0.0))
     return TuningIteration(
         number, float(bleu_of_sums(sums)), ter, float(sums[0] / max(sums[1], 1)), int(lists.sizes.sum()),
         list_score(lists, tuned, metric), change, tuple(map(float, weights)), tuple(map(float, tuned)),
     )  # fmt: skip
-
-
-def _normal(weights: np.ndarray) -> np.ndarray:
-    return weights / max(np.abs(weights).sum(), 1e-30)
 
 
 def _result(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxsmt.tune.envelope import block_envelopes, envelope_blocks, power_bucket, size_bucket
+from jaxsmt.tune.envelope import block_envelopes, envelope_blocks
 from jaxsmt.tune.line_search import best_steps, line_events, search_space
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, padded_lists, ter_of_sums
 
@@ -138,8 +138,3 @@ def test_blocks_hold_every_sentence_once():
     assert sorted(np.concatenate([block.sentences for block in blocks]).tolist()) == list(range(350))
     assert len({block.features.shape[2] for block in blocks}) == 1
     assert envelope_blocks(TuningLists(np.zeros((0, 0, 2)), np.zeros((0, 0), bool), None, None, ("a", "b"))) == []
-
-
-def test_buckets():
-    assert [size_bucket(n) for n in (1, 8, 9, 100, 129)] == [8, 8, 16, 104, 144]
-    assert [power_bucket(n) for n in (1, 2, 3, 9, 128)] == [2, 2, 8, 32, 128]

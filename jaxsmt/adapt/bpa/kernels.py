@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsmt.adapt.bpa.blocks import power_of_two
+from jaxsmt.common.sizes import power_of_two
 
 _CPU_TILE = 1 << 15  # scores; twice as many would be split over threads, which costs more than it gains
 _DEVICE_TILE = 1 << 22

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.common.ragged import Ragged, concatenate, offsets_of, ragged_from_rows
+from jaxsmt.common.ragged import Ragged, concatenate, numbered_runs, ragged_from_rows
 from jaxsmt.search.decoder import DecodedBatch, Decoder, Request, complete_request
 from jaxsmt.search.nbest.derivation import GLUE, RULE, SWAP, UNKNOWN_WORD, Derivation
 from jaxsmt.search.nbest.hypergraph import hypergraph_of
@@ -168,8 +168,7 @@ def _counts(found: Found, steps: Steps, features: np.ndarray) -> DerivationCount
 
 def _places(lengths: list[int]) -> np.ndarray:
     """[2, H]: part, and place in the part."""
-    part = np.repeat(np.arange(len(lengths)), lengths)
-    return np.stack([part, np.arange(len(part)) - offsets_of(np.array(lengths, np.int64))[part]])
+    return np.stack(numbered_runs(np.array(lengths, np.int64)))
 
 
 def _joined(parts: Sequence[DerivationCounts], order: np.ndarray, num_features: int) -> DerivationCounts:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsmt.common.grouping import sorted_distinct
+from jaxsmt.common.ragged import numbered_runs, ranks_in_runs
 from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, GROUP_CLASSES, NO_CELL, Forest
 from jaxsmt.search.plan.lists import RuleLists
 from jaxsmt.search.plan.matching import Matches
@@ -129,8 +130,7 @@ def block_groups(
     """X[s, m] X[m, e], swapped and in order, for spans of at most `most` words (inversion transduction, Wu 1997)."""
     exists = np.zeros(int(layout.base[-1]), bool)
     exists[spans] = True
-    sentence = np.repeat(np.arange(len(layout.lengths)), layout.lengths)
-    start = np.arange(len(sentence)) - (np.cumsum(layout.lengths) - layout.lengths)[sentence]
+    sentence, start = numbered_runs(layout.lengths)
     parts = []
     for total in range(2, most + 1):  # blocks may be made of blocks
         inside = start + total <= layout.lengths[sentence]
@@ -224,8 +224,7 @@ def _at_most(table: np.ndarray, owner: np.ndarray, score: np.ndarray) -> tuple[n
     if counts.max(initial=0) <= GROUP_CLASSES[-1]:
         return table, owner
     order = np.lexsort((-score[table[:, 2]], owner))
-    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    keep = np.sort(order[rank < GROUP_CLASSES[-1]])
+    keep = np.sort(order[ranks_in_runs(owner) < GROUP_CLASSES[-1]])
     return table[keep], owner[keep]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, numbered_runs, offsets_of
 from jaxsmt.search.nbest.derivation import END, FORCED, GLUE, STRAIGHT, SWAP, UNKNOWN_WORD, Symbols
 from jaxsmt.search.plan.forest import Groups, Layout, block_groups, concatenate_groups, glue_groups, groups_of_matches
 from jaxsmt.search.plan.matching import Matches
@@ -113,14 +113,14 @@ def check_forced(forced: Spans, lengths: np.ndarray) -> None:
 
 def unknown_positions(layout: Layout, matches: Matches, forced: Spans) -> tuple[np.ndarray, np.ndarray]:
     """Sentence and position of words without a translation of their own."""
-    offsets = np.concatenate([[0], np.cumsum(layout.lengths)])
+    offsets = offsets_of(layout.lengths)
     is_known = np.zeros(offsets[-1], bool)
     single = matches.end - matches.start == 1
     is_known[offsets[matches.sentence[single]] + matches.start[single]] = True
     for row, start, end in forced:
         is_known[offsets[row] + start : offsets[row] + end] = True
-    sentence = np.repeat(np.arange(len(layout.lengths)), layout.lengths)[~is_known]
-    return sentence, np.flatnonzero(~is_known) - offsets[sentence]
+    sentence, position = numbered_runs(layout.lengths)
+    return sentence[~is_known], position[~is_known]
 
 
 def all_groups(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.common.ragged import ranges
+from jaxsmt.common.ragged import ranges, ranks_in_runs
 from jaxsmt.search.plan.lists import RankedRules
 from jaxsmt.search.plan.matched import pair_lists, usable_matches
 from jaxsmt.search.plan.matching import Matches
@@ -189,9 +189,7 @@ def best_of_lists(values: np.ndarray, list_of_value: np.ndarray, limit: int) -> 
     """
     place = np.flatnonzero(values >= least_kept(values, list_of_value, limit)[list_of_value])
     place = place[descending_in_lists(values[place], list_of_value[place])]
-    of = list_of_value[place]
-    first = np.searchsorted(of, np.arange(of.max(initial=-1) + 1))
-    return place[np.arange(len(of)) - first[of] < limit]  # ties may be more
+    return place[ranks_in_runs(list_of_value[place]) < limit]  # ties may be more
 
 
 def descending_in_lists(values: np.ndarray, list_of_value: np.ndarray) -> np.ndarray:
