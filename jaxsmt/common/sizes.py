@@ -28,5 +28,14 @@ def rounded_size(size: int, smallest: int = 1) -> int:
 
 def padded_rows(array: np.ndarray, smallest: int = 1, fill: float = 0) -> np.ndarray:
     """[rounded P, ...]: the array [P, ...] with `fill` behind it."""
-    missing = rounded_size(len(array), smallest) - len(array)
-    return np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1), constant_values=fill)
+    return filled_rows(array, rounded_size(len(array), smallest), fill)
+
+
+def filled_rows(array: np.ndarray, size: int, fill: float = 0) -> np.ndarray:
+    """[size, ...]: the array [P, ...] with `fill` behind it."""
+    if len(array) > size:
+        raise AssertionError(f"{len(array)} rows in an array made for {size}")
+    shape = (size, *array.shape[1:])
+    full = np.full(shape, fill, array.dtype) if fill else np.zeros(shape, array.dtype)  # zeros are free
+    full[: len(array)] = array
+    return full

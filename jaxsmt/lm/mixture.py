@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
-from jaxsmt.lm.automaton import Automaton
+from jaxsmt.lm.automaton import UNIGRAM_WORD, Automaton
 from jaxsmt.lm.model import Level, Lm
 from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.lm.union import union_levels
@@ -51,7 +51,7 @@ def fit_mixture(
       groups: [R] int, the group (cluster, domain) of every sentence, if each is to have its own weights.
     """
     words = word_log_probs(union, sentences)
-    known = np.asarray(union.unigrams)[:, 1] != UNKNOWN
+    known = np.asarray(union.unigrams)[:, UNIGRAM_WORD] != UNKNOWN
     is_used = np.ones(len(words.values), bool)
     is_used[np.arange(len(sentences.values)) + sentences.row_index] = known[sentences.values]
     group = np.zeros(len(sentences), np.int64) if groups is None else np.asarray(groups)

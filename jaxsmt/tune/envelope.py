@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsmt.common.sizes import power_of_four, within_an_eighth
+from jaxsmt.common.sizes import filled_rows, power_of_four, within_an_eighth
 from jaxsmt.tune.lists import TuningLists
 
 LANES = 256  # sentences in a block: fewer would not keep the vector units busy, more would leave the cache
@@ -150,16 +150,10 @@ def _envelope_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> En
 def block_envelopes(block: EnvelopeBlock, points: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
     """first [L, B'], thresholds and following [L, E, B'] of lines (points, directions [L, F]), E large enough."""
     num_lines, real, capacity = len(points), len(block.sentences), 16
-    lines = [_filled(rows.astype(np.float32), power_of_four(num_lines)) for rows in (points, directions)]
+    lines = [filled_rows(rows.astype(np.float32), power_of_four(num_lines)) for rows in (points, directions)]
     while True:
         found = upper_envelopes(block.features, block.is_real, *lines, np.int32(num_lines), capacity)
         first, thresholds, following = (np.asarray(part)[:num_lines, ..., :real] for part in found)
         if capacity >= len(block.is_real) or not np.isfinite(thresholds[:, -1]).any():
             return first, thresholds, following
         capacity *= 4  # the last place is taken: there may be more
-
-
-def _filled(rows: np.ndarray, length: int) -> np.ndarray:
-    filled = np.zeros((length, *rows.shape[1:]), rows.dtype)
-    filled[: len(rows)] = rows
-    return filled

@@ -101,14 +101,20 @@ def _raised(limit: np.ndarray, found: np.ndarray, size: int) -> np.ndarray:
     return np.minimum(limit * np.clip(growth, _LEAST_GROWTH, _MOST_GROWTH) + 1, NO_LIMIT).astype(np.int64)
 
 
+@dataclass
 class _Climb:
-    """One pass from the leaves to the roots."""
+    """One pass from the leaves to the roots; the fields are the arguments of `best_ways`, limit [B] is δ."""
 
-    def __init__(
-        self, graph: Hypergraph, sides: Sides, side: np.ndarray, limit: np.ndarray, size: int, distinct: bool
-    ) -> None:
-        self.graph, self.sides, self.side, self.size, self.distinct = graph, sides, side, size, distinct
-        self.budget = limit[graph.sentence] - graph.through  # what an edge's tails may lose
+    graph: Hypergraph
+    sides: Sides
+    side: np.ndarray
+    limit: np.ndarray
+    size: int
+    distinct: bool
+
+    def __post_init__(self) -> None:
+        graph = self.graph
+        self.budget = self.limit[graph.sentence] - graph.through  # what an edge's tails may lose
         self.first, self.count = np.zeros(len(graph.outside), np.int64), np.zeros(len(graph.outside), np.int64)
         self.count[NO_NODE] = 1
         nothing = np.zeros(1, np.int64)

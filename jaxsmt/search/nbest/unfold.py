@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsmt.common.ragged import Ragged, offsets_of, ranges
+from jaxsmt.search.chart.kernel import FIRST_ENTRY
 from jaxsmt.search.nbest.derivation import START_NODE, Node, Reader
 from jaxsmt.search.nbest.kbest import Found
 from jaxsmt.search.nbest.sides import Sides
@@ -93,6 +94,6 @@ class Trees:
                 START_NODE if self.reader.is_start(cell) else self._node(int(below))
                 for cell, below in zip(cells, ways.below[:, way].tolist(), strict=False)
             )
-            rule = int(graph.entry[edge]) - int(plan.forest.groups[group, 2])
+            rule = int(graph.entry[edge]) - int(plan.forest.groups[group, FIRST_ENTRY])
             self.made[way] = self.reader.node(int(graph.cell[edge]), group, rule, children)
         return self.made[way]
