@@ -34,11 +34,6 @@ def make_links(row: np.ndarray, source: np.ndarray, target: np.ndarray, num_rows
     return Ragged(values, offsets_of(np.bincount(key // (width * width), minlength=num_rows)))
 
 
-def transpose_links(links: Ragged) -> Ragged:
-    """The same links seen from the other side: (target, source), sorted anew."""
-    return make_links(links.row_index, links.values[:, 1], links.values[:, 0], len(links))
-
-
 def check_links(links: Ragged, source_lengths: np.ndarray, target_lengths: np.ndarray, name: str) -> None:
     """Raises UserError where the rows do not fit the sentences; `name` is the file to speak of."""
     if len(links) != len(source_lengths):

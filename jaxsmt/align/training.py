@@ -107,7 +107,12 @@ def _train(
         is_last = number == len(config.schedule)
         if is_last:  # what is less probable than a pair never seen is treated as such from here on
             lexicon = Lexicon(*(jnp.maximum(part, UNSEEN) for part in lexicon))
-        counts, sums, best = _pass(bitext, cells, pairs, lexicon, positions, model, config)
+        step = partial(
+            e_step, lexicon=lexicon, positions=config.positions_of(positions, model),
+            p0=config.null_probability_of(model), model=model,
+        )  # fmt: skip
+        counts, sums, best = _pass(bitext, cells, pairs, step, model)
+        del step
         perplexity = np.exp(-sums.log_likelihood / words).tolist()
         _report(EmIteration(model, number, tuple(perplexity), tuple(positions.tension.tolist())), progress)
         if not is_last:  # the last pass is there to align
@@ -119,17 +124,12 @@ def _train(
 
 
 def _pass(
-    bitext: Bitext, cells: Cells, pairs: WordPairs, lexicon: Lexicon, positions: Positions, model: str,
-    config: AlignConfig,
-) -> tuple[LexiconCounts, BatchSums, list[tuple[Batch, BestPositions]]]:  # fmt: skip
+    bitext: Bitext, cells: Cells, pairs: WordPairs, step: Callable[..., tuple], label: str
+) -> tuple[LexiconCounts, BatchSums, list[tuple[Batch, BestPositions]]]:
     """One E-step over the text."""
-    step = partial(
-        e_step, lexicon=lexicon, positions=config.positions_of(positions, model),
-        p0=config.null_probability_of(model), model=model,
-    )  # fmt: skip
     counts: list[LexiconCounts] = []
     lanes = [_counted_lane(bitext, cells, lane, pairs, counts, step) for lane in _lanes(cells)]
-    done = dict(track(in_lanes(lanes), model, len(cells.batches)))
+    done = dict(track(in_lanes(lanes), label, len(cells.batches)))
     sums = add_sums([done[number][0] for number in range(len(done))])
     best = [(batch, done[number][1]) for number, batch in enumerate(cells.batches)]
     return reduce(add_counts, counts), sums, best

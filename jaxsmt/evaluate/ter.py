@@ -7,10 +7,11 @@ import numpy as np
 from jaxsmt.common.memory import keep_freed_memory
 from jaxsmt.common.ragged import Ragged, numbered_runs
 from jaxsmt.evaluate.edit_beam import beam_matters
-from jaxsmt.evaluate.edit_bits import WORD_BITS
+from jaxsmt.evaluate.edit_bits import WORD_BITS, WordTables
 from jaxsmt.evaluate.ter_shifts import ShiftRound, beam_shift_round, shift_round
 
 _MAX_TRIED = 1000  # shifts tried for a hypothesis before the search gives up
+RoundFn = Callable[[WordTables], ShiftRound]
 _CELLS_AT_ONCE = 1 << 21  # of edit tables
 _PAIRS_AT_ONCE = 1 << 16
 _ALL_TOGETHER = 512  # so few pairs make one chunk, whatever their sizes
@@ -63,7 +64,7 @@ def _search(words: Ragged, references: Ragged, pair_r: np.ndarray) -> np.ndarray
 
 
 def _shift_while_it_helps(
-    round_fn: Callable[..., ShiftRound], words: Ragged, references: Ragged, pair_r: np.ndarray, found: ShiftRound,
+    round_fn: RoundFn, words: Ragged, references: Ragged, pair_r: np.ndarray, found: ShiftRound,
     active: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Repeats rounds with the pairs that still gain; `found` is the first round of all pairs `active` [N]."""
@@ -78,17 +79,16 @@ def _shift_while_it_helps(
 
 
 def _one_round(
-    round_fn: Callable[..., ShiftRound], words: Ragged, references: Ragged, pair_r: np.ndarray, active: np.ndarray
+    round_fn: RoundFn, words: Ragged, references: Ragged, pair_r: np.ndarray, active: np.ndarray
 ) -> ShiftRound:
     """One round of the active pairs in chunks of similar size; best shifts are carried out in `words`."""
     lengths, reference_lengths = words.lengths, references.lengths[pair_r]
     distances, num_tried, gains = (np.zeros(len(active), np.int64) for _ in range(3))
     for chunk in _chunks(lengths[active], reference_lengths[active]):
         rows = active[chunk]
-        found = round_fn(
-            words.padded(rows, int(lengths[rows].max()), -1), lengths[rows],
-            references.padded(pair_r[rows], int(reference_lengths[rows].max()), -2), reference_lengths[rows],
-        )  # fmt: skip
+        own = words.padded(rows, int(lengths[rows].max()), -1)
+        other = references.padded(pair_r[rows], int(reference_lengths[rows].max()), -2)
+        found = round_fn(WordTables(own, lengths[rows], other, reference_lengths[rows]))
         distances[chunk], num_tried[chunk], gains[chunk] = found[:3]
         is_moved = found.gains > 0
         moved = found.shifted[is_moved]

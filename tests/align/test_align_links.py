@@ -6,7 +6,7 @@ import lzma
 import numpy as np
 import pytest
 
-from jaxsmt.align.links import check_links, make_links, read_links, transpose_links, write_links
+from jaxsmt.align.links import check_links, make_links, read_links, write_links
 from jaxsmt.align.symmetrise import SYMMETRISATIONS, symmetrise
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
@@ -67,7 +67,6 @@ def test_links_are_sorted_and_unique(tmp_path):
     path = tmp_path / "a"
     path.write_text("2-0  0-1 0-0 0-1 \n\r\n1-1")
     assert rows_of(read_links(path)) == [[(0, 0), (0, 1), (2, 0)], [], [(1, 1)]]
-    assert rows_of(transpose_links(read_links(path))) == [[(0, 0), (0, 2), (1, 0)], [], [(1, 1)]]
     empty = make_links(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), 2)
     assert empty.values.shape == (0, 2)
     assert len(empty) == 2

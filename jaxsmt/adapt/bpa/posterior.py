@@ -17,7 +17,7 @@ _MAX_NEWTON_STEPS = 100
 
 @dataclass(frozen=True)
 class Prior:
-    """N(λ; mean, variance · I) (seed 004, equation 7). mean: [F] float64; variance: σ_T."""
+    """N(λ; mean, variance · I) (the paper's equation 7). mean: [F] float64; variance: σ_T."""
 
     mean: np.ndarray
     variance: float

@@ -1,4 +1,4 @@
-"""Samples of weight vectors: around known weights, and by Metropolis–Hastings (seed 004, section 4)."""
+"""Samples of weight vectors: around known weights, and by Metropolis–Hastings (the paper's section 4)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
