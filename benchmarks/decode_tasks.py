@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from measure import measured
+from rest_costs import with_rest_costs
 
 from jaxsmt.align.links import read_links
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
@@ -17,7 +18,6 @@ from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import Automaton, build_automaton
 from jaxsmt.lm.model import Lm
 from jaxsmt.search.chart.kernel import Beam
-from jaxsmt.search.chart.rest import with_rest_costs
 from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
 from jaxsmt.search.rules.model import RuleModel, fixed_rules
 from jaxsmt.search.weights import SearchWeights

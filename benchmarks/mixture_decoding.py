@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from measure import measured
+from rest_costs import with_rest_costs
 
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.extract.config import ExtractConfig
@@ -19,7 +20,6 @@ from jaxsmt.extract.extraction import extract_counts
 from jaxsmt.extract.lexical import count_words
 from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import build_automaton
-from jaxsmt.search.chart.rest import with_rest_costs
 from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
 from jaxsmt.search.rules.model import mixed_rules
 from jaxsmt.search.weights import SearchWeights

@@ -31,7 +31,7 @@ def imported(*folders):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) else []
             found |= {name.partition(".")[0] for name in names}
-    return found - set(sys.stdlib_module_names) - {"jaxsmt", "tests"}
+    return found - set(sys.stdlib_module_names) - {"jaxsmt", "tests", "benchmarks"}
 
 
 def required(*extras):

@@ -9,9 +9,8 @@ import numpy as np
 
 from jaxsmt.align.lexicon import Lexicon, LexiconCounts, carry_hot
 from jaxsmt.align.positions import Positions
-from jaxsmt.align.posteriors import Array, Evidence, diagonal_posteriors, hmm_posteriors
+from jaxsmt.align.posteriors import Array, Direction, Evidence, diagonal_posteriors, hmm_posteriors
 
-MODELS = ("ibm1", "diagonal", "hmm")
 UNSEEN = 1e-9  # probability of a word pair that was never seen in training
 
 
@@ -64,15 +63,15 @@ def posteriors(
     empty = jnp.zeros(2 * limit + 1, jnp.float32), jnp.zeros((limit + 1, limit + 1), jnp.float32)
     lengths = batch.num_source, batch.num_target
     sides = (
-        (emission[..., 0], lexicon.null_target[batch.target], *lengths),
-        (jnp.swapaxes(emission[..., 1], 1, 2), lexicon.null_source[batch.source], *lengths[::-1]),
+        Direction(emission[..., 0], lexicon.null_target[batch.target], *lengths),
+        Direction(jnp.swapaxes(emission[..., 1], 1, 2), lexicon.null_source[batch.source], *lengths[::-1]),
     )
     found = []
     for direction, side in enumerate(sides):
         if model == "hmm":
-            found.append(hmm_posteriors(*side, positions.jump[direction], p0, empty))
+            found.append(hmm_posteriors(side, positions.jump[direction], p0, empty))
         else:
-            found.append(diagonal_posteriors(*side, positions.tension[direction], p0, empty))
+            found.append(diagonal_posteriors(side, positions.tension[direction], p0, empty))
     return found[0], found[1]
 
 

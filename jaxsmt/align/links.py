@@ -8,7 +8,6 @@ import gzip
 import itertools
 import lzma
 import re
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_file
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import Ragged, offsets_of
+from jaxsmt.text.streams import read_lines
 
 MAX_POSITION = 999_999  # far beyond any sentence; keeps packed keys within 64 bits
 _LINE = re.compile(r"[ \t]*(?:[0-9]{1,6}-[0-9]{1,6}(?:[ \t]+|$))*")
@@ -32,11 +32,6 @@ def make_links(row: np.ndarray, source: np.ndarray, target: np.ndarray, num_rows
     pair = key % (width * width)
     values = np.stack([pair // width, pair % width], axis=1).astype(np.int32)
     return Ragged(values, offsets_of(np.bincount(key // (width * width), minlength=num_rows)))
-
-
-def transpose_links(links: Ragged) -> Ragged:
-    """The same links seen from the other side: (target, source), sorted anew."""
-    return make_links(links.row_index, links.values[:, 1], links.values[:, 0], len(links))
 
 
 def check_links(links: Ragged, source_lengths: np.ndarray, target_lengths: np.ndarray, name: str) -> None:
@@ -61,7 +56,7 @@ def read_links(
     path: str | Path, source_lengths: np.ndarray | None = None, target_lengths: np.ndarray | None = None
 ) -> Ragged:
     """Reads a Pharaoh file, plain, .gz or .xz; with lengths [R] given, checks rows and positions."""
-    lines = _read_lines(Path(path))
+    lines = list(read_lines(path, may_be_empty=True))
     for number, line in enumerate(lines, 1):
         if not _LINE.fullmatch(line):
             wrong = next(item for item in line.split() if not _LINK.fullmatch(item))
@@ -90,21 +85,3 @@ def write_links(path: str | Path, links: Ragged) -> None:
         data = lzma.compress(data)
     with atomic_file(path) as temporary:
         temporary.write_bytes(data)
-
-
-def _read_lines(path: Path) -> list[str]:
-    if not path.is_file():
-        raise UserError(f"alignment '{path}' does not exist: check the path")
-    try:
-        data = path.read_bytes()
-        if path.suffix == ".gz":
-            data = gzip.decompress(data)
-        elif path.suffix == ".xz":
-            data = lzma.decompress(data)
-        text = data.decode("utf-8")
-    except (OSError, EOFError, zlib.error, lzma.LZMAError):
-        raise UserError(f"alignment '{path}' is damaged or not a {path.suffix} file: compress it again") from None
-    except UnicodeDecodeError:
-        raise UserError(f"alignment '{path}' is not text: give a Pharaoh file with links such as '0-0 1-2'") from None
-    lines = text.replace("\r\n", "\n").split("\n")
-    return lines[:-1] if lines[-1] == "" else lines

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.ragged import numbered_runs
+
 MIN_TENSION, MAX_TENSION = 0.1, 14.0
 _TENSION_STEPS, _TENSION_RATE = 8, 20.0
 _JUMP_STEPS = 20
@@ -45,8 +47,7 @@ def mean_prior_feature(lengths: LengthCounts, tension: float) -> float:
     In closed form: left and right of the diagonal the weights are geometric series (Dyer et al. 2013, section 3.1).
     """
     size = np.repeat(lengths.given, lengths.made).astype(np.float64)
-    group = np.repeat(np.cumsum(lengths.made) - lengths.made, lengths.made)
-    j = np.arange(len(size)) - group + 1
+    j = numbered_runs(lengths.made)[1] + 1
     other = np.repeat(lengths.made, lengths.made)
     split = (j * size.astype(np.int64)) // other  # positions up to here lie on or left of the diagonal
     x = j / other

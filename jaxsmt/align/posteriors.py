@@ -34,6 +34,18 @@ class Evidence(NamedTuple):
     departures: jax.Array
 
 
+class Direction(NamedTuple):
+    """A batch as one direction sees it; "source" is the side that words are generated from.
+
+    emission: [B, N, M] t(e_j|f_i); null: [B, M] t(e_j|NULL); num_source, num_target: [B] lengths.
+    """
+
+    emission: jax.Array
+    null: jax.Array
+    num_source: Array
+    num_target: Array
+
+
 def position_mask(length: Array, width: int) -> jax.Array:
     """[B, width] bool."""
     return jnp.arange(width)[None, :] < length[:, None]
@@ -46,18 +58,14 @@ def diagonal_distance(num_source: Array, num_target: Array, width: int, height: 
     return jnp.abs(i[:, :, None] - j[:, None, :])
 
 
-def diagonal_posteriors(
-    emission: jax.Array, null: jax.Array, num_source: Array, num_target: Array,
-    tension: Array, p0: float, empty: tuple[jax.Array, jax.Array],
-) -> Evidence:  # fmt: skip
+def diagonal_posteriors(side: Direction, tension: Array, p0: float, empty: tuple[jax.Array, jax.Array]) -> Evidence:
     """IBM 2 with p(i|j) = (1−p0)·exp(−λ|i/I − j/J|)/Z, p(NULL) = p0; tension λ = 0 is IBM 1.
 
     Dyer, Chahuneau and Smith (2013), "A Simple, Fast, and Effective Reparameterization of IBM Model 2", section 2.
 
-    Args:
-      emission: [B, N, M] t(e_j|f_i); null: [B, M] t(e_j|NULL); num_source, num_target: [B] lengths.
-      empty: jump and departure counts of zero, for the result.
+    empty: jump and departure counts of zero, for the result.
     """
+    emission, null, num_source, num_target = side
     _, width, height = emission.shape
     inside_target = position_mask(num_target, height) & (num_source > 0)[:, None]  # [B, M]
     distance = diagonal_distance(num_source, num_target, width, height)
@@ -73,18 +81,16 @@ def diagonal_posteriors(
     return Evidence(cell, null_posterior, log_likelihood, -jnp.sum(cell * distance), *empty)
 
 
-def hmm_posteriors(
-    emission: jax.Array, null: jax.Array, num_source: Array, num_target: Array,
-    jump: Array, p0: float, empty: tuple[jax.Array, jax.Array],
-) -> Evidence:  # fmt: skip
+def hmm_posteriors(side: Direction, jump: Array, p0: float, empty: tuple[jax.Array, jax.Array]) -> Evidence:
     """The HMM of Vogel, Ney and Tillmann (1996) with NULL as in Och and Ney (2003), section 2.2.
 
     A state is the last source position used, 0 before the first. At every target word either NULL emits (p0, the
     state stays) or the state jumps from s to i with (1−p0)·c(i−s)/Σ_{i'≤I} c(i'−s) and f_i emits. One matrix of jump
     weights serves the whole batch; a state's normaliser is divided out of its forward probability instead.
 
-    Args as in `diagonal_posteriors`; jump: [2L+1] weights c of the widths −L … L, L ≥ N.
+    jump: [2L+1] weights c of the widths −L … L, L ≥ N; empty: as in `diagonal_posteriors`.
     """
+    emission, null, num_source, num_target = side
     size, width, _ = emission.shape
     limit = (jump.shape[0] - 1) // 2
     inside = position_mask(num_source, width)  # [B, N]

@@ -37,7 +37,7 @@ _MIN_SHAPES = 3
 
 
 @dataclass(frozen=True)
-class Iteration:
+class EmIteration:
     """One EM pass as reported to `progress`: perplexities under the parameters it starts with, forward and reverse."""
 
     model: str
@@ -48,7 +48,7 @@ class Iteration:
 
 def train_aligner(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
-    progress: Callable[[Iteration], None] | None = None,
+    progress: Callable[[EmIteration], None] | None = None,
 ) -> Aligner:  # fmt: skip
     """Trains both directions; words are ids below the two vocabulary sizes."""
     return train_and_align(bitext, num_source_words, num_target_words, config, progress=progress)[0]
@@ -56,7 +56,7 @@ def train_aligner(
 
 def train_and_align(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
-    progress: Callable[[Iteration], None] | None = None,
+    progress: Callable[[EmIteration], None] | None = None,
 ) -> tuple[Aligner, Ragged]:  # fmt: skip
     """Trains and aligns the training text: the links are those of the last pass, as `align` would give them."""
     config = config or AlignConfig()
@@ -90,7 +90,7 @@ def align_directed(aligner: Aligner, bitext: Bitext, config: AlignConfig | None 
 
 def _train(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig,
-    progress: Callable[[Iteration], None] | None,
+    progress: Callable[[EmIteration], None] | None,
 ) -> tuple[Aligner, tuple[Ragged, Ragged]]:  # fmt: skip
     """The aligner, and the directed links of the last pass."""
     _check(bitext, num_source_words, num_target_words)
@@ -107,9 +107,14 @@ def _train(
         is_last = number == len(config.schedule)
         if is_last:  # what is less probable than a pair never seen is treated as such from here on
             lexicon = Lexicon(*(jnp.maximum(part, UNSEEN) for part in lexicon))
-        counts, sums, best = _pass(bitext, cells, pairs, lexicon, positions, model, config)
+        step = partial(
+            e_step, lexicon=lexicon, positions=config.positions_of(positions, model),
+            p0=config.null_probability_of(model), model=model,
+        )  # fmt: skip
+        counts, sums, best = _pass(bitext, cells, pairs, step, model)
+        del step
         perplexity = np.exp(-sums.log_likelihood / words).tolist()
-        _report(Iteration(model, number, tuple(perplexity), tuple(positions.tension.tolist())), progress)
+        _report(EmIteration(model, number, tuple(perplexity), tuple(positions.tension.tolist())), progress)
         if not is_last:  # the last pass is there to align
             lexicon = m_step(counts, pairs, config.alpha)
             may_tighten = config.optimise_tension and number > 1
@@ -119,17 +124,12 @@ def _train(
 
 
 def _pass(
-    bitext: Bitext, cells: Cells, pairs: WordPairs, lexicon: Lexicon, positions: Positions, model: str,
-    config: AlignConfig,
-) -> tuple[LexiconCounts, BatchSums, list[tuple[Batch, BestPositions]]]:  # fmt: skip
+    bitext: Bitext, cells: Cells, pairs: WordPairs, step: Callable[..., tuple], label: str
+) -> tuple[LexiconCounts, BatchSums, list[tuple[Batch, BestPositions]]]:
     """One E-step over the text."""
-    step = partial(
-        e_step, lexicon=lexicon, positions=config.positions_of(positions, model),
-        p0=config.null_probability_of(model), model=model,
-    )  # fmt: skip
     counts: list[LexiconCounts] = []
     lanes = [_counted_lane(bitext, cells, lane, pairs, counts, step) for lane in _lanes(cells)]
-    done = dict(track(in_lanes(lanes), model, len(cells.batches)))
+    done = dict(track(in_lanes(lanes), label, len(cells.batches)))
     sums = add_sums([done[number][0] for number in range(len(done))])
     best = [(batch, done[number][1]) for number, batch in enumerate(cells.batches)]
     return reduce(add_counts, counts), sums, best
@@ -262,7 +262,7 @@ def _check(bitext: Bitext, num_source_words: int, num_target_words: int) -> None
             raise ValueError(f"{side} word id {text.values.max()} is outside a vocabulary of {size}")
 
 
-def _report(iteration: Iteration, progress: Callable[[Iteration], None] | None) -> None:
+def _report(iteration: EmIteration, progress: Callable[[EmIteration], None] | None) -> None:
     log.info(
         "iteration %d (%s): perplexity forward %.4f, reverse %.4f; tension %.4f, %.4f",
         iteration.number, iteration.model, *iteration.perplexity, *iteration.tension,

@@ -64,6 +64,20 @@ def ranges(first: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return np.repeat(first - begin, size) + np.arange(len(row)), row
 
 
+def numbered_runs(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Runs of sizes [R] end to end: the run of each item [T], and its number in the run, from 0 [T]."""
+    run = np.repeat(np.arange(len(sizes)), sizes)
+    return run, np.arange(len(run)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+def ranks_in_runs(values: np.ndarray) -> np.ndarray:
+    """[T] int64: the number of each value in its run of equal ones, from 0."""
+    is_first = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=is_first[1:])
+    starts = np.flatnonzero(is_first)
+    return np.arange(len(values)) - np.repeat(starts, np.diff(starts, append=len(values)))
+
+
 def ragged_from_rows(rows: Iterable[Sequence], dtype: type = np.int32, width: int | None = None) -> Ragged:
     """Packs Python rows; `width` gives items a second axis (2 for links)."""
     rows = list(rows)

@@ -7,6 +7,7 @@ from jaxsmt.evaluate.ngrams import clipped_matches, ngram_totals
 
 ORDER = 4
 NUM_STATISTICS = 2 + 2 * ORDER
+LENGTH, REFERENCE_LENGTH, MATCHES, TOTALS = 0, 1, slice(2, 2 + ORDER), slice(2 + ORDER, None)  # columns of statistics
 
 
 def bleu_statistics(
@@ -43,23 +44,14 @@ def closest_lengths(
 
 def corpus_bleu(sums: np.ndarray) -> np.ndarray:
     """BLEU in 0..100 of summed statistics [..., 10], smoothed as sacrebleu does by default ('exp')."""
-    return _smoothed_bleu(np.asarray(sums, np.float64), effective_order=False)
-
-
-def sentence_bleu(statistics: np.ndarray) -> np.ndarray:
-    """BLEU in 0..100 of single segments [..., 10]: as sacrebleu's sentence score with effective order."""
-    return _smoothed_bleu(np.asarray(statistics, np.float64), effective_order=True)
-
-
-def _smoothed_bleu(statistics: np.ndarray, effective_order: bool) -> np.ndarray:
-    length, reference_length = statistics[..., 0], statistics[..., 1]
-    matches, totals = statistics[..., 2:6], statistics[..., 6:10]
+    sums = np.asarray(sums, np.float64)
+    length, reference_length = sums[..., LENGTH], sums[..., REFERENCE_LENGTH]
+    matches, totals = sums[..., MATCHES], sums[..., TOTALS]
     is_zero = (matches == 0) & (totals > 0)
     halvings = 0.5 ** np.cumsum(is_zero, -1)  # the k-th order without a match counts as 1 / 2^k of a match
     precision = np.where(is_zero, halvings, matches) / np.where(totals > 0, totals, 1.0)
     used = totals > 0
-    orders = np.maximum(used.sum(-1), 1) if effective_order else ORDER
-    log_precision = np.where(used, np.log(np.where(precision > 0, precision, 1.0)), 0.0).sum(-1) / orders
-    is_defined = (matches > 0).any(-1) & (effective_order | used.all(-1)) & (length > 0)
+    log_precision = np.where(used, np.log(np.where(precision > 0, precision, 1.0)), 0.0).sum(-1) / ORDER
+    is_defined = (matches > 0).any(-1) & used.all(-1) & (length > 0)
     log_brevity = np.minimum(0.0, 1.0 - reference_length / np.where(length > 0, length, 1.0))
     return np.where(is_defined, 100.0 * np.exp(log_precision + log_brevity), 0.0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, numbered_runs
 from jaxsmt.evaluate.ngrams import clipped_matches, ngram_totals
 
 ORDER = 6
@@ -34,7 +34,7 @@ def _nth_references(sentence_of_reference: np.ndarray, num_sentences: int) -> li
     """The rows of the first references of all sentences, of the second ones, and so on."""
     order = np.argsort(sentence_of_reference, kind="stable")
     counts = np.bincount(sentence_of_reference, minlength=num_sentences)
-    number = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    _, number = numbered_runs(counts)
     return [order[number == n] for n in range(int(counts.max(initial=0)))]
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from jaxsmt.evaluate.edit_bits import Operations, match_bits, packed_bits
+from jaxsmt.evaluate.edit_bits import Operations, WordTables, match_bits, packed_bits
 
 BEAM = 25  # columns on each side of the diagonal
 _UNREACHED = 1 << 28
@@ -90,22 +90,19 @@ def beam_rows(hypotheses: np.ndarray, references: np.ndarray, begin: np.ndarray,
 
 
 def beam_distances(
-    words: np.ndarray, lengths: np.ndarray, references: np.ndarray, reference_lengths: np.ndarray, start: np.ndarray,
-    rows: np.ndarray, begin: np.ndarray, end: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """[C] int64: distances of words [C, H] whose tables are known up to row start [C], which is given [C, R + 1]."""
+    pairs: WordTables, start: np.ndarray, rows: np.ndarray, begin: np.ndarray, end: np.ndarray
+) -> np.ndarray:
+    """[C] int64: distances of C pairs whose tables are known up to row start [C], which is given [C, R + 1]."""
     order = np.argsort(start, kind="stable")  # those under way are always the first ones
-    words, lengths, references, start, begin, end = (
-        part[order] for part in (words, lengths, references, start, begin, end)
-    )
-    rows = rows[order]
+    words, lengths, references, reference_lengths = pairs.take(order)
+    start, rows, begin, end = (part[order] for part in (start, rows, begin, end))
     found = np.zeros(len(order), np.int64)
     for place in range(int(start.min(initial=0)), words.shape[1]):
         now = slice(int(np.searchsorted(start, place, "right")))
         beam = begin[now, place + 1], end[now, place + 1]
         rows[now] = next_beam_row(words[now, place], references[now], rows[now], *beam)
         ends = np.flatnonzero(lengths[now] == place + 1)
-        found[order[ends]] = rows[ends, reference_lengths[order[ends]]]
+        found[order[ends]] = rows[ends, reference_lengths[ends]]
     return found
 
 

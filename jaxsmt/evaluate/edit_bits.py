@@ -127,6 +127,18 @@ class Alignment(NamedTuple):
     hypothesis_error: np.ndarray
 
 
+class WordTables(NamedTuple):
+    """Ids of N hypotheses [N, H] and references [N, R]; beyond their lengths [N] they hold −1 and −2: no match."""
+
+    hypotheses: np.ndarray
+    lengths: np.ndarray
+    references: np.ndarray
+    reference_lengths: np.ndarray
+
+    def take(self, rows: np.ndarray) -> "WordTables":
+        return WordTables(*(part[rows] for part in self))
+
+
 class Operations(NamedTuple):
     """The last operation of the least edits to each cell, as bits [H, W, N] uint64; none of them: a word is inserted.
 

@@ -1,5 +1,7 @@
 """Matching n-grams of many hypotheses with their references, by sorting instead of dictionaries."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jaxsmt.common.grouping import positions_in, sorted_distinct
@@ -37,9 +39,9 @@ def clipped_matches(
         key_r, key_h = positions_in(known, key_r), positions_in(known, key_h)
         is_known = key_h < len(known)  # what no reference has can grow into no match
         key_h, at_h = key_h[is_known], at_h[is_known]
-        matches[:, order - 1] = _clip(
-            group_of_hypothesis, hypothesis_row[at_h], key_h, group_of_reference, reference_row[at_r], key_r, len(known)
-        )
+        in_hypotheses = _Occurrences(group_of_hypothesis, hypothesis_row[at_h], key_h)
+        in_references = _Occurrences(group_of_reference, reference_row[at_r], key_r)
+        matches[:, order - 1] = _clip(in_hypotheses, in_references, len(known))
     return matches
 
 
@@ -56,17 +58,27 @@ def _longer(
     return keys * base + ids[starts + order - 1], starts
 
 
-def _clip(
-    group_h: np.ndarray, row_h: np.ndarray, key_h: np.ndarray,
-    group_r: np.ndarray, row_r: np.ndarray, key_r: np.ndarray, num_keys: int,
-) -> np.ndarray:  # fmt: skip
+class _Occurrences(NamedTuple):
+    """N-grams of one order: group [K] of each segment; row and key [T], the segment and the n-gram's number."""
+
+    group: np.ndarray
+    row: np.ndarray
+    key: np.ndarray
+
+    def counted(self, num_keys: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The distinct (row, key) and how often each occurs."""
+        pairs, counts = np.unique(self.row * num_keys + self.key, return_counts=True)
+        return *np.divmod(pairs, num_keys), counts
+
+
+def _clip(hypotheses: _Occurrences, references: _Occurrences, num_keys: int) -> np.ndarray:
     """Σ over n-grams of min(count in the hypothesis, largest count in a reference of the group): [K] int64."""
-    pair_r, count_r = np.unique(row_r * max(num_keys, 1) + key_r, return_counts=True)
-    group_key = group_r[pair_r // max(num_keys, 1)] * max(num_keys, 1) + pair_r % max(num_keys, 1)
+    num_keys = max(num_keys, 1)
+    row_r, key_r, count_r = references.counted(num_keys)
+    group_key = references.group[row_r] * num_keys + key_r
     known = sorted_distinct(group_key)
     limits = np.zeros(len(known) + 1, np.int64)  # the last one for n-grams that only other groups have
     np.maximum.at(limits, positions_in(known, group_key), count_r)
-    pair_h, count_h = np.unique(row_h * max(num_keys, 1) + key_h, return_counts=True)
-    rows, keys = pair_h // max(num_keys, 1), pair_h % max(num_keys, 1)
-    allowed = limits[positions_in(known, group_h[rows] * max(num_keys, 1) + keys)]
-    return np.bincount(rows, np.minimum(count_h, allowed), minlength=len(group_h)).astype(np.int64)
+    row_h, key_h, count_h = hypotheses.counted(num_keys)
+    allowed = limits[positions_in(known, hypotheses.group[row_h] * num_keys + key_h)]
+    return np.bincount(row_h, np.minimum(count_h, allowed), minlength=len(hypotheses.group)).astype(np.int64)

@@ -79,13 +79,3 @@ def paired_bootstrap(
     drawn = np.abs(scores[:, len(baseline) :].mean(1) - scores[:, : len(baseline)].mean(1))
     larger = int((drawn - drawn.mean() > abs(difference)).sum()) if drawn.any() else num_trials  # or they are equal
     return PairedTest(difference, (larger + 1) / (num_trials + 1))
-
-
-def bootstrap_interval(
-    statistics: np.ndarray, score_fn: ScoreFn, num_trials: int = 1_000, seed: int = 12345
-) -> tuple[float, float]:
-    """The 95 % interval of the mean score of replicas [R, B, C] under resampling of sentences."""
-    whole = jnp.asarray(statistics, jnp.float32)
-    scores = np.sort(score_fn(_in_batches(lambda key, n: _resampled_sums(key, whole, n), num_trials, seed)).mean(1))
-    cut = num_trials // 40
-    return float(scores[cut]), float(scores[num_trials - cut - 1])

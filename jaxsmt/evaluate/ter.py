@@ -5,12 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from jaxsmt.common.memory import keep_freed_memory
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, numbered_runs
 from jaxsmt.evaluate.edit_beam import beam_matters
-from jaxsmt.evaluate.edit_bits import WORD_BITS
-from jaxsmt.evaluate.ter_shifts import Round, beam_shift_round, shift_round
+from jaxsmt.evaluate.edit_bits import WORD_BITS, WordTables
+from jaxsmt.evaluate.ter_shifts import ShiftRound, beam_shift_round, shift_round
 
 _MAX_TRIED = 1000  # shifts tried for a hypothesis before the search gives up
+RoundFn = Callable[[WordTables], ShiftRound]
 _CELLS_AT_ONCE = 1 << 21  # of edit tables
 _PAIRS_AT_ONCE = 1 << 16
 _ALL_TOGETHER = 512  # so few pairs make one chunk, whatever their sizes
@@ -28,9 +29,7 @@ def ter_statistics(
     num_sentences = int(max(sentence_of_hypothesis.max(initial=-1), sentence_of_reference.max(initial=-1))) + 1
     counts = np.bincount(sentence_of_reference, minlength=num_sentences)
     length_sums = np.bincount(sentence_of_reference, references.lengths, minlength=num_sentences)
-    repeats = counts[sentence_of_hypothesis]
-    pair_h = np.repeat(np.arange(len(hypotheses)), repeats)
-    number = np.arange(len(pair_h)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    pair_h, number = numbered_runs(counts[sentence_of_hypothesis])
     pair_r = order[(np.cumsum(counts) - counts)[sentence_of_hypothesis[pair_h]] + number]
     edits = edit_counts(hypotheses, references, pair_h, pair_r)
     fewest = np.full(len(hypotheses), np.iinfo(np.int64).max)
@@ -65,7 +64,7 @@ def _search(words: Ragged, references: Ragged, pair_r: np.ndarray) -> np.ndarray
 
 
 def _shift_while_it_helps(
-    round_fn: Callable[..., Round], words: Ragged, references: Ragged, pair_r: np.ndarray, found: Round,
+    round_fn: RoundFn, words: Ragged, references: Ragged, pair_r: np.ndarray, found: ShiftRound,
     active: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Repeats rounds with the pairs that still gain; `found` is the first round of all pairs `active` [N]."""
@@ -80,23 +79,22 @@ def _shift_while_it_helps(
 
 
 def _one_round(
-    round_fn: Callable[..., Round], words: Ragged, references: Ragged, pair_r: np.ndarray, active: np.ndarray
-) -> Round:
+    round_fn: RoundFn, words: Ragged, references: Ragged, pair_r: np.ndarray, active: np.ndarray
+) -> ShiftRound:
     """One round of the active pairs in chunks of similar size; best shifts are carried out in `words`."""
     lengths, reference_lengths = words.lengths, references.lengths[pair_r]
     distances, num_tried, gains = (np.zeros(len(active), np.int64) for _ in range(3))
     for chunk in _chunks(lengths[active], reference_lengths[active]):
         rows = active[chunk]
-        found = round_fn(
-            words.padded(rows, int(lengths[rows].max()), -1), lengths[rows],
-            references.padded(pair_r[rows], int(reference_lengths[rows].max()), -2), reference_lengths[rows],
-        )  # fmt: skip
+        own = words.padded(rows, int(lengths[rows].max()), -1)
+        other = references.padded(pair_r[rows], int(reference_lengths[rows].max()), -2)
+        found = round_fn(WordTables(own, lengths[rows], other, reference_lengths[rows]))
         distances[chunk], num_tried[chunk], gains[chunk] = found[:3]
         is_moved = found.gains > 0
         moved = found.shifted[is_moved]
         place = words.offsets[rows[is_moved], None] + np.arange(moved.shape[1])
         words.values[place[moved >= 0]] = moved[moved >= 0]
-    return Round(distances, num_tried, gains, np.zeros((len(active), 0), np.int32))
+    return ShiftRound(distances, num_tried, gains, np.zeros((len(active), 0), np.int32))
 
 
 def _chunks(lengths: np.ndarray, reference_lengths: np.ndarray) -> list[np.ndarray]:

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.ragged import numbered_runs
 from jaxsmt.evaluate import edit_beam
 from jaxsmt.evaluate.edit_bits import (
     Alignment,
     Operations,
     Rows,
+    WordTables,
     all_rows,
     common_words,
     length_bits,
@@ -44,7 +46,7 @@ class Shifts(NamedTuple):
     rank: np.ndarray
 
 
-class Round(NamedTuple):
+class ShiftRound(NamedTuple):
     """What a round found.
 
     distances: [N] int64, edit distance before the shift.
@@ -59,10 +61,9 @@ class Round(NamedTuple):
     shifted: np.ndarray
 
 
-def shift_round(
-    hypotheses: np.ndarray, lengths: np.ndarray, references: np.ndarray, reference_lengths: np.ndarray
-) -> Round:
-    """One round for N pairs of ids [N, H] and [N, R]; beyond their lengths they hold −1 and −2, which never match."""
+def shift_round(pairs: WordTables) -> ShiftRound:
+    """One round for N pairs."""
+    hypotheses, lengths, references, reference_lengths = pairs
     matches = match_bits(hypotheses, references)
     rows = all_rows(matches)
     everyone = np.arange(len(lengths))
@@ -75,14 +76,13 @@ def shift_round(
     def after(tried: Shifts) -> np.ndarray:
         return _shifted_distances(tried, matches, rows, lengths, reference_bits)
 
-    found = Round(distances, np.zeros_like(distances), np.zeros_like(distances), hypotheses.copy())
-    return _with_best_shifts(found, open_pairs, chosen, after, lengths, references, reference_lengths)
+    found = ShiftRound(distances, np.zeros_like(distances), np.zeros_like(distances), hypotheses.copy())
+    return _with_best_shifts(pairs, found, open_pairs, chosen, after)
 
 
-def beam_shift_round(
-    hypotheses: np.ndarray, lengths: np.ndarray, references: np.ndarray, reference_lengths: np.ndarray
-) -> Round:
+def beam_shift_round(pairs: WordTables) -> ShiftRound:
     """The same with distances inside sacrebleu's beam; slower."""
+    hypotheses, lengths, references, reference_lengths = pairs
     begin, end = edit_beam.beams(lengths, reference_lengths, hypotheses.shape[1])
     table = edit_beam.beam_rows(hypotheses, references, begin, end)
     everyone = np.arange(len(lengths))
@@ -95,26 +95,24 @@ def beam_shift_round(
         close = np.flatnonzero(found < distances[tried.pair])  # inside the beam there are never less edits
         pair = tried.pair[close]
         words = _rotated(hypotheses[pair], *(field[close] for field in tried[1:4]))
-        found[close] = edit_beam.beam_distances(
-            words, lengths[pair], references[pair], reference_lengths[pair], tried.start[close],
-            table[tried.start[close], pair], begin[pair], end[pair],
-        )  # fmt: skip
+        start, shifted = tried.start[close], pairs.take(pair)._replace(hypotheses=words)
+        found[close] = edit_beam.beam_distances(shifted, start, table[start, pair], begin[pair], end[pair])
         return found
 
-    found = Round(distances, np.zeros_like(distances), np.zeros_like(distances), hypotheses.copy())
-    return _with_best_shifts(found, everyone, chosen, after, lengths, references, reference_lengths)
+    found = ShiftRound(distances, np.zeros_like(distances), np.zeros_like(distances), hypotheses.copy())
+    return _with_best_shifts(pairs, found, everyone, chosen, after)
 
 
 def _with_best_shifts(
-    found: Round, open_pairs: np.ndarray, chosen: Operations, distances_after_fn: Callable[[Shifts], np.ndarray],
-    lengths: np.ndarray, references: np.ndarray, reference_lengths: np.ndarray,
-) -> Round:  # fmt: skip
+    pairs: WordTables, found: ShiftRound, open_pairs: np.ndarray, chosen: Operations,
+    distances_after_fn: Callable[[Shifts], np.ndarray],
+) -> ShiftRound:  # fmt: skip
     """Fills in the best shifts of the open pairs, whose operations are given."""
     if not len(open_pairs):
         return found
     words = found.shifted[open_pairs]
-    width = references.shape[1]
-    alignment = trace_back(chosen, lengths[open_pairs], reference_lengths[open_pairs], width)
+    lengths, reference_lengths = pairs.lengths[open_pairs], pairs.reference_lengths[open_pairs]
+    alignment = trace_back(chosen, lengths, reference_lengths, pairs.references.shape[1])
     tried, found.num_tried[open_pairs] = _shifts(words, chosen.matches, alignment)
     tried = tried._replace(pair=open_pairs[tried.pair])
     gains = found.distances[tried.pair] - distances_after_fn(tried)
@@ -130,9 +128,8 @@ def _shifts(hypotheses: np.ndarray, matches: np.ndarray, alignment: Alignment) -
     pair, start, goal, size = _blocks(matches, alignment)
     # a block is tried behind the partner of the reference word before it and of each of its words, once per place
     width = alignment.partner.shape[1]
-    repeats = size + 1
-    owner = np.repeat(np.arange(len(pair)), repeats)
-    offset = np.arange(len(owner)) - np.repeat(np.cumsum(repeats) - repeats, repeats) - 1
+    owner, number = numbered_runs(size + 1)
+    offset = number - 1
     places = np.concatenate([np.full((len(hypotheses), 1), -1), alignment.partner], 1).reshape(-1) + 1
     at = pair[owner] * (width + 1) + goal[owner] + offset + 1
     target = places[at]

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, numbered_runs
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.buckets import Batch
 
@@ -53,31 +53,29 @@ def find_boxes(batch: Batch, bitext: Bitext, is_linked: np.ndarray, max_length: 
         max_length=max_length,
     )
     is_box, first, last, room_before, room_after = (np.asarray(array) for array in found)
-    sentence, source_start, size = np.nonzero(is_box)
-    at = (sentence, source_start, size)
-    return _extend(
-        sentence, source_start, size + 1, first[at], last[at], room_before[at], room_after[at], max_length
-    )
+    sentence, source_start, size = at = np.nonzero(is_box)
+    first, last = first[at].astype(np.int64), last[at].astype(np.int64)
+    smallest = Boxes(sentence, source_start, size + 1, first, last - first + 1)
+    return _extend(smallest, room_before[at], room_after[at], max_length)
 
 
-def _extend(
-    sentence: np.ndarray, source_start: np.ndarray, source_length: np.ndarray, first: np.ndarray, last: np.ndarray,
-    room_before: np.ndarray, room_after: np.ndarray, max_length: int,
-) -> Boxes:  # fmt: skip
-    """The boxes of source spans [K'] whose links reach from target word `first` to `last`, with every extension."""
-    first, last = first.astype(np.int64), last.astype(np.int64)
-    free = max_length - (last - first + 1)
+def _extend(smallest: Boxes, room_before: np.ndarray, room_after: np.ndarray, max_length: int) -> Boxes:
+    """The smallest boxes of source spans [K'] with every extension into the unaligned words around them."""
+    free = max_length - smallest.target_length
     num_before = np.minimum(room_before, free) + 1
     num_after = np.minimum(room_after, free) + 1
-    num_ways = num_before * num_after
-    span = np.repeat(np.arange(len(sentence)), num_ways)
-    way = np.arange(len(span)) - np.repeat(np.cumsum(num_ways) - num_ways, num_ways)
+    span, way = numbered_runs(num_before * num_after)
     before = num_before[span] - 1 - way // num_after[span]  # the widest first: target starts ascend
     after = way % num_after[span]
     fits = before + after <= free[span]
     span, before, after = span[fits], before[fits], after[fits]
-    start = first[span] - before
-    return Boxes(sentence[span], source_start[span], source_length[span], start, last[span] + after - start + 1)
+    return Boxes(
+        smallest.sentence[span],
+        smallest.source_start[span],
+        smallest.source_length[span],
+        smallest.target_start[span] - before,
+        smallest.target_length[span] + before + after,
+    )
 
 
 @partial(jax.jit, static_argnames="max_length")

@@ -6,6 +6,7 @@ way they were split changes a bit of the result.
 
 import numpy as np
 
+from jaxsmt.common.ragged import ranges
 from jaxsmt.extract.alignments import transpose_alignments
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.ngrams import dense_rank
@@ -91,10 +92,8 @@ def choose_alignments(
     differs = np.flatnonzero((alignment[1:] != alignment[:-1]) & ~is_first[1:]) + 1
     mixed = np.unique(np.searchsorted(starts, differs, side="right") - 1)  # groups with several alignments
     if len(mixed):
-        repeats = sizes[mixed]
-        group = np.repeat(mixed, repeats)
-        place = np.repeat(starts[mixed] - np.cumsum(repeats) + repeats, repeats) + np.arange(len(group))
-        group, links, total = _sum_alignments(group, alignment[place], weights[place])
+        place, row = ranges(starts[mixed], sizes[mixed])
+        group, links, total = _sum_alignments(mixed[row], alignment[place], weights[place])
         total = (total + (1 << TIE_BITS >> 1)) >> TIE_BITS if unit_of(config) > 1 else total
         turned = transpose_alignments(links, config.source_width, config.target_width)
         by_target[mixed] = links[_best_of_group(group, total, links)]

@@ -6,9 +6,11 @@ gaps. Gaps are X1, X2 in source order; they may not touch on the source side, an
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.ragged import numbered_runs
 from jaxsmt.extract.alignments import WordLinks, mask_ranks
 from jaxsmt.extract.boxes import Boxes, find_boxes, link_grid
 from jaxsmt.extract.config import ExtractConfig
@@ -113,7 +115,7 @@ def _with_one_gap(
         cells = table.base[of_length][:, None] + (patterns[:, 0] * config.max_span + patterns[:, 1] - 1)[None]
         counts = table.counts[cells]
         which, pattern = np.nonzero(counts)
-        repeat, turn = _expand(counts[which, pattern])
+        repeat, turn = numbered_runs(counts[which, pattern])
         outer = of_length[which][repeat]
         gap = table.starts[cells[which, pattern]][repeat] + turn
         keep = _is_inside(outer, gap, text_boxes) & (_linked_left(outer, (gap,), text_boxes, word_links) > 0)
@@ -136,7 +138,7 @@ def _with_two_gaps(
         first_counts, second_counts = table.counts[first_cells], table.counts[second_cells]
         at = np.nonzero((first_counts > 0) & (second_counts > 0))
         num_second = second_counts[at]
-        repeat, turn = _expand(first_counts[at] * num_second)
+        repeat, turn = numbered_runs(first_counts[at] * num_second)
         outer = of_length[at[0]][repeat]
         first = table.starts[first_cells[at]][repeat] + turn // num_second[repeat]
         second = table.starts[second_cells[at]][repeat] + turn % num_second[repeat]
@@ -147,12 +149,6 @@ def _with_two_gaps(
         firsts.append(first[keep])
         seconds.append(second[keep])
     return Derivations(np.concatenate(outers), (np.concatenate(firsts), np.concatenate(seconds)))
-
-
-def _expand(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Items repeated `counts` [Q] times: the index of the item and the turn from 0, [sum of counts] each."""
-    item = np.repeat(np.arange(len(counts)), counts)
-    return item, np.arange(len(item)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _is_inside(outer: np.ndarray, gap: np.ndarray, boxes: Boxes) -> np.ndarray:
@@ -184,31 +180,40 @@ def _linked_left(
 # ---- rows ------------------------------------------------------------------------------------------
 
 
+class Side(NamedTuple):
+    """One side of R rules: start and length [R] of the outer span in the text, and its gaps from left to right."""
+
+    start: np.ndarray
+    length: np.ndarray
+    gaps: list[Gap]
+
+
+def _side(start: np.ndarray, length: np.ndarray, derivations: Derivations) -> Side:
+    """start, length: [K] of all boxes on this side; gaps in the order of the source."""
+    outer = derivations.outer
+    gaps: list[Gap] = [
+        (start[gap] - start[outer], length[gap], code) for code, gap in enumerate(derivations.gaps, FIRST_GAP)
+    ]
+    return Side(start[outer], length[outer], gaps)
+
+
 def _rows_of(
     derivations: Derivations, boxes: Boxes, corpus: AlignedCorpus, word_links: WordLinks, sharers: np.ndarray,
     config: ExtractConfig,
 ) -> Rows:  # fmt: skip
-    outer, gaps = derivations.outer, derivations.gaps
-    start, length = boxes.source_start[outer], boxes.source_length[outer]
-    source_gaps: list[Gap] = [
-        (boxes.source_start[gap] - start, boxes.source_length[gap], code) for code, gap in enumerate(gaps, FIRST_GAP)
-    ]
-    source_key, source_rest = side_keys(corpus.source_ngrams, start, length, source_gaps)
-    target_start, target_length = boxes.target_start[outer], boxes.target_length[outer]
-    target_gaps: list[Gap] = [
-        (boxes.target_start[gap] - target_start, boxes.target_length[gap], code)
-        for code, gap in enumerate(gaps, FIRST_GAP)
-    ]
-    if len(gaps) == 2:
-        target_gaps = _in_order(*target_gaps)
-    target_key, target_rest = side_keys(corpus.target_ngrams, target_start, target_length, target_gaps)
+    source = _side(boxes.source_start, boxes.source_length, derivations)
+    target = _side(boxes.target_start, boxes.target_length, derivations)
+    if len(target.gaps) == 2:
+        target = target._replace(gaps=_in_order(*target.gaps))
+    source_key, source_rest = side_keys(corpus.source_ngrams, source)
+    target_key, target_rest = side_keys(corpus.target_ngrams, target)
     return {
         "source_key": source_key,
         "source_rest": source_rest,
         "target_key": target_key,
         "target_rest": target_rest,
-        "alignment": rule_alignments(start, target_start, target_length, source_gaps, target_gaps, word_links, config),
-        "detail": sharers[outer].astype(np.uint16),
+        "alignment": rule_alignments(source, target, word_links, config),
+        "detail": sharers[derivations.outer].astype(np.uint16),
     }
 
 
@@ -221,14 +226,13 @@ def _in_order(first: Gap, second: Gap) -> list[Gap]:
     ]
 
 
-def side_keys(
-    ngrams: NgramIndex, start: np.ndarray, length: np.ndarray, gaps: list[Gap]
-) -> tuple[np.ndarray, np.ndarray]:
+def side_keys(ngrams: NgramIndex, side: Side) -> tuple[np.ndarray, np.ndarray]:
     """Sides as two integers [R] int64, [R] int32 that compare, together, as the sides' symbols do.
 
     A side is n-gram, gap, n-gram, gap, n-gram, where gaps may be missing and n-grams empty. The first integer
     holds the first n-gram, the code of the first gap and the second n-gram, the other one the rest.
     """
+    start, length, gaps = side
     bits = ngrams.num_bits
     ends = [offset for offset, _, _ in gaps] + [length]
     begins = [np.zeros_like(length)] + [offset + size for offset, size, _ in gaps]
@@ -243,22 +247,20 @@ def side_keys(
     return key, rest
 
 
-def rule_alignments(
-    source: np.ndarray, target: np.ndarray, target_length: np.ndarray, source_gaps: list[Gap], target_gaps: list[Gap],
-    word_links: WordLinks, config: ExtractConfig,
-) -> np.ndarray:  # fmt: skip
+def rule_alignments(source: Side, target: Side, word_links: WordLinks, config: ExtractConfig) -> np.ndarray:
     """[R] uint64: the packed links of the words that stay, between places in the rule; a gap is one place."""
     rank_of, _ = mask_ranks(config.source_width)
-    key = np.zeros(len(source), np.uint64)
+    key = np.zeros(len(source.start), np.uint64)
     for word in range(config.target_width):
-        stays, symbol = target_length > word, np.full(len(source), word)
-        for offset, size, _ in target_gaps:
+        stays, symbol = target.length > word, np.full(len(key), word)
+        for offset, size, _ in target.gaps:
             stays &= (word < offset) | (word >= offset + size)
             symbol -= np.where(word >= offset + size, size - 1, 0)
         here = np.flatnonzero(stays)
-        mask = word_links.mask[target[here] + word].astype(np.int64)
-        mask <<= np.maximum(word_links.first[target[here] + word] - source[here], 0)
-        for offset, size, _ in reversed(source_gaps):  # close the gaps from the right, so that offsets stay true
+        place = target.start[here] + word
+        mask = word_links.mask[place].astype(np.int64)
+        mask <<= np.maximum(word_links.first[place] - source.start[here], 0)
+        for offset, size, _ in reversed(source.gaps):  # close the gaps from the right, so that offsets stay true
             low, after = offset[here], offset[here] + size[here]
             mask = mask & ((1 << low) - 1) | mask >> after << (low + 1)
         shift = (config.target_width - 1 - symbol[here]) * config.source_width

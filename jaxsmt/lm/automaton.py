@@ -25,6 +25,9 @@ ROOT = 0  # the state without context
 FORMAT_VERSION = 1
 _HUGE_PAGE = 1 << 21  # bytes
 _ALIGNMENT = 64  # bytes, what JAX wants of memory it does not copy
+ARC_STATE, ARC_WORD, ARC_NEXT, ARC_LOG_P = 0, 1, 2, slice(3, None)  # columns of arcs
+STATE_SUFFIX, STATE_BACKOFF = 0, slice(1, None)  # of states
+UNIGRAM_NEXT, UNIGRAM_WORD, UNIGRAM_LOG_P = 0, 1, slice(2, None)  # of unigrams
 Array = Any  # numpy on the host, JAX on the device
 
 
@@ -64,7 +67,7 @@ class Automaton:
 
     @property
     def num_models(self) -> int:
-        return self.arcs.shape[1] - 3
+        return self.arcs.shape[1] - ARC_LOG_P.start
 
     @property
     def num_bytes(self) -> int:
@@ -83,7 +86,7 @@ def pack_levels(levels: tuple[Level, ...], is_word: np.ndarray, rest_costs: bool
     arcs = np.concatenate(
         [_no_arcs(levels[0])] + [_arcs(levels[k], *states_after[k - 1 : k + 1]) for k in range(1, len(levels))]
     )
-    seeds, salt, owners = build_perfect_hash(arcs[:, 0], arcs[:, 1])
+    seeds, salt, owners = build_perfect_hash(arcs[:, ARC_STATE], arcs[:, ARC_WORD])
     rest_levels = levels if rest_costs and any(_has_rest(level) for level in levels) else ()
     words = np.where(is_word, np.arange(len(is_word)), UNKNOWN)
     unigrams = np.concatenate([states_after[0][:, None], words[:, None], _bits(levels[0].log_p)], axis=1)[words]

@@ -7,7 +7,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.progress import log, track
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, numbered_runs
 from jaxsmt.lm.model import special_word_ids
 from jaxsmt.text.vocabulary import NUM_RESERVED, SENTENCE_END, SENTENCE_START, UNKNOWN, Vocabulary
 
@@ -55,7 +55,7 @@ def sentence_stream(sentences: Ragged, vocabulary: Vocabulary) -> tuple[np.ndarr
     inside = np.ones(len(tokens), bool)
     inside[starts] = inside[starts + lengths + 1] = False
     tokens[inside] = sentences.values[keep]
-    distance = np.arange(len(tokens)) - np.repeat(starts, lengths + 2)
+    _, distance = numbered_runs(lengths + 2)
     return tokens, distance.astype(np.int32)
 
 

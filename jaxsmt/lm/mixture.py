@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
-from jaxsmt.lm.automaton import Automaton
+from jaxsmt.lm.automaton import UNIGRAM_WORD, Automaton
 from jaxsmt.lm.model import Level, Lm
 from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.lm.union import union_levels
@@ -27,7 +27,7 @@ class MixtureConfig:
 
 
 @dataclass(frozen=True)
-class MixtureFit:
+class LmMixtureFit:
     """Fitted weights of Q groups of text.
 
     weights: [Q, D] float64, rows sum to 1.
@@ -40,7 +40,7 @@ class MixtureFit:
 
 def fit_mixture(
     union: Automaton, sentences: Ragged, config: MixtureConfig | None = None, groups: np.ndarray | None = None
-) -> MixtureFit:
+) -> LmMixtureFit:
     """Weights λ of Σ_d λ_d p_d(w | h) that maximise the likelihood of development text.
 
     Args:
@@ -51,7 +51,7 @@ def fit_mixture(
       groups: [R] int, the group (cluster, domain) of every sentence, if each is to have its own weights.
     """
     words = word_log_probs(union, sentences)
-    known = np.asarray(union.unigrams)[:, 1] != UNKNOWN
+    known = np.asarray(union.unigrams)[:, UNIGRAM_WORD] != UNKNOWN
     is_used = np.ones(len(words.values), bool)
     is_used[np.arange(len(sentences.values)) + sentences.row_index] = known[sentences.values]
     group = np.zeros(len(sentences), np.int64) if groups is None else np.asarray(groups)
@@ -60,7 +60,7 @@ def fit_mixture(
 
 def fit_weights(
     log_p: np.ndarray, group: np.ndarray, num_groups: int, config: MixtureConfig | None = None
-) -> MixtureFit:
+) -> LmMixtureFit:
     """EM for the weights of fixed component probabilities: λ_d ∝ Σ_t λ_d p_d(t) / Σ_e λ_e p_e(t) (+ prior).
 
     Args:
@@ -83,7 +83,7 @@ def fit_weights(
             break
     entropies.append(_em_step(p, group, weights, config.prior)[1])
     bits = -(np.array(entropies) + top.sum()) / len(p) / np.log(2)
-    return MixtureFit(weights, bits)
+    return LmMixtureFit(weights, bits)
 
 
 def _em_step(p: np.ndarray, group: np.ndarray, weights: np.ndarray, prior: float) -> tuple[np.ndarray, float]:

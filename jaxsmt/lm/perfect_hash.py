@@ -4,7 +4,7 @@ Compress, hash and displace (Belazzougui, Botelho and Dietzfelbinger 2009): keys
 bucket a seed is sought that sends all its keys to free slots. The largest buckets choose first.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,34 +92,38 @@ def _slot(first: Array, second: Array, seed: Array, num_slots: int) -> Array:
 def _try_build(
     state: np.ndarray, word: np.ndarray, salt: np.ndarray, num_slots: int, num_buckets: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    first, second = _hashes(state, word, salt)
-    bucket = _reduce(first, num_buckets)
+    hashes = _hashes(state, word, salt)
+    bucket = _reduce(hashes[0], num_buckets)
     by_bucket = np.argsort(bucket, kind="stable")
     sizes = np.bincount(bucket, minlength=num_buckets)
     begins = np.cumsum(sizes) - sizes
-    seeds = np.zeros(num_buckets, np.uint16)
-    owners = np.full(num_slots, _EMPTY, np.int64)
-    taken = np.zeros(num_slots, bool)
-    claims = np.zeros(num_slots, np.int32)
+    table = _Table(
+        np.zeros(num_buckets, np.uint16),
+        np.full(num_slots, _EMPTY, np.int64),
+        np.zeros(num_slots, bool),
+        np.zeros(num_slots, np.int32),
+    )
     for size in range(int(sizes.max(initial=0)), 0, -1):
         buckets = np.flatnonzero(sizes == size)
         members = by_bucket[begins[buckets][:, None] + np.arange(size)]
-        if not _place(buckets, members, first, second, seeds, owners, taken, claims):
+        if not _place(table, hashes, buckets, members):
             return None
-    return seeds, owners
+    return table.seeds, table.owners
 
 
-def _place(
-    buckets: np.ndarray,
-    members: np.ndarray,
-    first: np.ndarray,
-    second: np.ndarray,
-    seeds: np.ndarray,
-    owners: np.ndarray,
-    taken: np.ndarray,
-    claims: np.ndarray,
-) -> bool:
-    """Finds seeds for all buckets [Q] of one size, members [Q, size]; fills seeds, owners, taken. False: none found."""
+class _Table(NamedTuple):
+    """A table in the making: seeds by bucket; by slot its key, whether it is taken, and room for claims on it."""
+
+    seeds: np.ndarray
+    owners: np.ndarray
+    taken: np.ndarray
+    claims: np.ndarray
+
+
+def _place(table: _Table, hashes: tuple[Array, Array], buckets: np.ndarray, members: np.ndarray) -> bool:
+    """Finds seeds for all buckets [Q] of one size, members [Q, size], and fills the table. False: none found."""
+    first, second = hashes
+    seeds, owners, taken, claims = table
     pending, is_pending = np.arange(len(buckets)), np.ones(len(buckets), bool)
     for seed in range(_NUM_SEEDS):
         if not len(pending):

@@ -7,7 +7,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.common.ragged import Ragged, offsets_of
-from jaxsmt.lm.automaton import ROOT, Automaton
+from jaxsmt.common.sizes import power_of_four
+from jaxsmt.lm.automaton import (
+    ARC_LOG_P,
+    ARC_NEXT,
+    ARC_STATE,
+    ARC_WORD,
+    ROOT,
+    STATE_BACKOFF,
+    STATE_SUFFIX,
+    UNIGRAM_LOG_P,
+    UNIGRAM_NEXT,
+    UNIGRAM_WORD,
+    Automaton,
+)
 from jaxsmt.lm.perfect_hash import find_slots
 from jaxsmt.text.vocabulary import PAD, SENTENCE_END
 
@@ -19,7 +32,7 @@ class LookUp(NamedTuple):
     """What the D models say about a word in its context.
 
     log_p: [..., D] float32, log p_d(word | state).
-    log_rest: [..., D] float32, the rest cost where the whole context matched, else log p (see `fragments`).
+    log_rest: [..., D] float32, the rest cost where the whole context matched, else log p (see `search.chart.rows`).
     state: [...] int32, the state after the word.
     """
 
@@ -37,13 +50,13 @@ def look_up(automaton: Automaton, state: Array, word: Array) -> LookUp:
     """
     shape, state, word = state.shape, state.reshape(-1), word.reshape(-1)
     unigram = _take(automaton.unigrams, word)
-    log_p = _floats(unigram[:, 2:])
+    log_p = _floats(unigram[:, UNIGRAM_LOG_P])
     rest = _take(automaton.unigram_rest, word) if _has_rest(automaton) else log_p
-    search = _Search(state, unigram[:, 0], log_p, jnp.zeros_like(log_p))
+    search = _Search(state, unigram[:, UNIGRAM_NEXT], log_p, jnp.zeros_like(log_p))
     log_rest = jnp.where((state == ROOT)[:, None], rest, log_p)
     for attempt in range(automaton.order - 1):
-        slot = _slots(automaton, search.state, unigram[:, 1])
-        search, found = _back_off_once(automaton, search, unigram[:, 1], slot)
+        slot = _slots(automaton, search.state, unigram[:, UNIGRAM_WORD])
+        search, found = _back_off_once(automaton, search, unigram[:, UNIGRAM_WORD], slot)
         # a rest cost is for a match of the whole context: what was backed off to will not match longer n-grams either
         is_whole = attempt == 0 and _has_rest(automaton)
         rest = _take(automaton.arc_rest, slot) if is_whole else search.log_p
@@ -69,13 +82,13 @@ class _Search(NamedTuple):
 def _back_off_once(automaton: Automaton, search: _Search, word: Array, slot: Array) -> tuple[_Search, Array]:
     """Looks at the arc of the context; where it is not, pays the back-off and drops the first word. Also: found [N]."""
     arc = _take(automaton.arcs, slot)
-    found = (arc[:, 0] == search.state) & (arc[:, 1] == word)
+    found = (arc[:, ARC_STATE] == search.state) & (arc[:, ARC_WORD] == word)
     context = _take(automaton.states, jnp.where(found, ROOT, search.state))
     search = _Search(
-        context[:, 0],
-        jnp.where(found, arc[:, 2], search.next_state),
-        jnp.where(found[:, None], _floats(arc[:, 3:]), search.log_p),
-        search.log_backoff + _floats(context[:, 1:]),
+        context[:, STATE_SUFFIX],
+        jnp.where(found, arc[:, ARC_NEXT], search.next_state),
+        jnp.where(found[:, None], _floats(arc[:, ARC_LOG_P]), search.log_p),
+        search.log_backoff + _floats(context[:, STATE_BACKOFF]),
     )
     return search, found
 
@@ -159,8 +172,8 @@ def word_log_probs(automaton: Automaton, sentences: Ragged) -> Ragged:
     left = np.argsort(-lengths, kind="stable")
     while len(left):  # the longest first, padded to few shapes: few compilations
         longest = int(lengths[left[0]])
-        width = _round_up(longest, 32)
-        size = min(max(1, _STEP_WORDS // width), _round_up(len(left), 64))
+        width = power_of_four(longest, 32)
+        size = min(max(1, _STEP_WORDS // width), power_of_four(len(left), 64))
         rows, left = left[:size], left[size:]
         words = np.full((size, width), PAD, np.int32)
         words[: len(rows)] = sentences.padded(rows, width, PAD)
@@ -169,13 +182,6 @@ def word_log_probs(automaton: Automaton, sentences: Ragged) -> Ragged:
         inside = np.arange(width) < lengths[rows][:, None]
         values[(offsets[rows][:, None] + np.arange(width))[inside]] = scores[inside]
     return Ragged(values, offsets)
-
-
-def _round_up(size: int, at_least: int) -> int:
-    """To the next power of four times the least."""
-    while at_least < size:
-        at_least *= 4
-    return at_least
 
 
 def sentence_log_probs(automaton: Automaton, sentences: Ragged) -> np.ndarray:

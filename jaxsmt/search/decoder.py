@@ -13,18 +13,12 @@ from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart.compiled import CompiledTargets
 from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Beam, Chart, fill_chart
 from jaxsmt.search.chart.rows import SearchLm, prepare_lm, start_row
-from jaxsmt.search.nbest.derivation import GLUE, SWAP, UNKNOWN_WORD, Derivation, Reader
+from jaxsmt.search.nbest.derivation import Derivation, Reader
 from jaxsmt.search.plan.forest import Layout, Plan, Sizes, plan_batch
-from jaxsmt.search.plan.lists import Specials, assemble_lists
+from jaxsmt.search.plan.lists import assemble_lists
 from jaxsmt.search.plan.matching import Matches, match_patterns
-from jaxsmt.search.plan.planning import (
-    Profiles,
-    SpecialEntries,
-    all_groups,
-    check_forced,
-    distinct_profiles,
-    forced_allows,
-)  # fmt: skip
+from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, all_groups, check_forced, forced_allows
+from jaxsmt.search.plan.profiles import Profiles, distinct_profiles
 from jaxsmt.search.plan.ranking import rank_rules
 from jaxsmt.search.rules.grammar import Programs, compile_by_mixture, compile_targets
 from jaxsmt.search.rules.model import RuleModel
@@ -83,7 +77,7 @@ class Request:
     forced: Mapping[tuple[int, int, int], Sequence[int]] = field(default_factory=dict)
 
 
-class Batch(NamedTuple):
+class DecodedBatch(NamedTuple):
     """Sentences `rows` of a request, planned and decoded."""
 
     rows: np.ndarray
@@ -119,7 +113,7 @@ class Decoder:
                 found[row] = Derivation(batch.reader.best(group, choice, cell, 0), total)
         return [found[row] for row in range(len(request.sentences))]
 
-    def charts(self, request: Request, sizes: Sizes | None = None, keep_edges: bool = False) -> Iterator[Batch]:
+    def charts(self, request: Request, sizes: Sizes | None = None, keep_edges: bool = False) -> Iterator[DecodedBatch]:
         """Decodes batch by batch."""
         request = complete_request(request, self.rules)
         self._check_lm(request)
@@ -137,7 +131,7 @@ class Decoder:
 
     def _decode(
         self, request: Request, matches: Matches, rows: np.ndarray, sizes: Sizes | None, keep_edges: bool
-    ) -> Batch:
+    ) -> DecodedBatch:
         matches = _of_sentences(matches, rows)
         forced = {(key[0] - int(rows[0]), *key[1:]): ids for key, ids in request.forced.items() if key[0] in rows}
         weights = SearchWeights(**{name: value[rows] for name, value in vars(request.weights).items()})
@@ -148,32 +142,24 @@ class Decoder:
         )
         longest = max([self.config.max_span, *(end - start for _, start, end in forced)])
         layout = Layout(request.sentences.lengths[rows], longest)
-        plan, entries = self._plan(layout, matches, profiles, _copies(request, rows), forced, sizes)
+        forced_lm = {key: self.lm_ids[list(ids)].tolist() if len(ids) else [] for key, ids in forced.items()}
+        batch = BatchSentences(layout, profiles, _copies(request, rows), forced, forced_lm)
+        plan, entries = self._plan(batch, matches, sizes)
 
         def special(number: int, start: int, end: int) -> Any:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
         chart = fill_chart(self.lm, plan.forest, self.config.beam, self.config.table_limit, keep_edges)
-        return Batch(rows, plan, profiles, chart, Reader(plan, self.rules.grammar, special))
+        return DecodedBatch(rows, plan, profiles, chart, Reader(plan, self.rules.grammar, special))
 
-    def _plan(
-        self, layout: Layout, matches: Matches, profiles: Profiles, copy_ids: Ragged, forced: Any, sizes: Sizes | None
-    ) -> tuple[Plan, SpecialEntries]:
-        ranking = rank_rules(self.rules, matches, profiles, self._programs_of, self.config.table_limit)
-        forced_lm = {key: self.lm_ids[list(ids)].tolist() if len(ids) else [] for key, ids in forced.items()}
-        groups, entries = all_groups(
-            layout, ranking.matches, ranking.rule_list, ranking.num_lists, profiles, copy_ids, forced, forced_lm,
-            self.config.swap_span, self.config.drop_unknown,
-        )  # fmt: skip
-        specials = self._specials(entries, profiles)
-        complete = assemble_lists(ranking.programs, ranking.entries, ranking.num_lists, specials, profiles.weights)
-        sizes = sizes or _fitting(len(layout.lengths), len(sorted_distinct(groups.cell)), len(groups.cell), complete)
-        of_sentence = profiles.of_sentence
-        plan = plan_batch(
-            layout, groups, complete, profiles.weights.lm[of_sentence], profiles.weights.norm[of_sentence],
-            None if profiles.lm_mixture is None else profiles.lm_mixture[of_sentence], start_row(self.lm), sizes,
-        )  # fmt: skip
-        return plan, entries
+    def _plan(self, batch: BatchSentences, matches: Matches, sizes: Sizes | None) -> tuple[Plan, SpecialEntries]:
+        layout, profiles, config = batch.layout, batch.profiles, self.config
+        ranking = rank_rules(self.rules, matches, profiles, self._programs_of, config.table_limit)
+        groups, entries = all_groups(batch, ranking, config.swap_span, config.drop_unknown)
+        specials = self._special_programs(entries, profiles)
+        lists = assemble_lists(ranking, specials, entries.scores(specials, profiles.weights))
+        sizes = sizes or _fitting(len(layout.lengths), len(sorted_distinct(groups.cell)), len(groups.cell), lists)
+        return plan_batch(layout, groups, lists, profiles, start_row(self.lm), sizes), entries
 
     def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[Programs, np.ndarray]:
         """Compiled targets, and the place there of each pair [A] for its profile [A]."""
@@ -184,21 +170,10 @@ class Decoder:
         assert self.compiled is not None
         return self.compiled.programs(target, user, profiles.lm_mixture)
 
-    def _specials(self, entries: SpecialEntries, profiles: Profiles) -> Specials:
-        kinds, sides = np.array(entries.kinds), entries.side_array()
+    def _special_programs(self, entries: SpecialEntries, profiles: Profiles) -> Programs:
         if profiles.lm_mixture is None:
-            programs = compile_targets(self.lm, sides)
-        else:
-            programs = compile_by_mixture(self.lm, sides, np.array(entries.profiles), profiles.lm_mixture)
-        return Specials(
-            np.array(entries.profiles),
-            np.arange(len(kinds)),
-            np.ones(len(kinds)),
-            (kinds == GLUE).astype(float),
-            (kinds == SWAP).astype(float),
-            (kinds == UNKNOWN_WORD).astype(float),
-            programs,
-        )
+            return compile_targets(self.lm, entries.side_array())
+        return compile_by_mixture(self.lm, entries.side_array(), np.array(entries.profiles), profiles.lm_mixture)
 
 
 def make_decoder(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxsmt.search.chart.kernel import Chart
+from jaxsmt.search.chart.kernel import NUM_GROUPS, Chart
 from jaxsmt.search.plan.forest import Plan
 
 _FOLD_AT = 64
@@ -40,7 +40,7 @@ class SearchStatistics:
     def add(self, plan: Plan, chart: Chart) -> None:
         """One more batch."""
         words = int(plan.cell_end[plan.last_cells].sum())
-        groups = int(np.asarray(plan.forest.cell_groups)[:, 1].sum())
+        groups = int(np.asarray(plan.forest.cell_groups)[:, NUM_GROUPS].sum())
         cells = len(plan.cell_sentence) - 1 - len(plan.last_cells)
         done = self.counts
         self.counts = SearchCounts(

@@ -15,9 +15,10 @@ import numpy as np
 from jax import Array
 
 from jaxsmt.common.ragged import offsets_of, ranges
-from jaxsmt.tm.selection import Selection, padded_size, select_pairs
+from jaxsmt.common.sizes import power_of_two
+from jaxsmt.tm.selection import Selection, select_pairs
 from jaxsmt.tm.union import Statistics, UnionView
-from jaxsmt.tm.weights import check_feature_weights
+from jaxsmt.tm.weights import LEX_SOURCE, LEX_TARGET, P_SOURCE, P_TARGET, check_feature_weights
 
 LOG_FLOOR = -100.0
 PAIRS_PER_CHUNK = 1 << 16  # a chunk's intermediate values stay in the processor's cache
@@ -50,8 +51,8 @@ def batch_features(
     result = jnp.zeros((weights.shape[0], num_pairs, 4), jnp.float32)
     if not num_pairs:
         return result
-    source_totals = _mix(weights[:, 2], statistics.source_counts)
-    target_totals = _mix(weights[:, 0], statistics.target_counts)
+    source_totals = _mix(weights[:, P_TARGET], statistics.source_counts)
+    target_totals = _mix(weights[:, P_SOURCE], statistics.target_counts)
     source_factors, target_factors = _log_factors(statistics, weights)
 
     def fill(chunk: Array, result: Array) -> Array:
@@ -62,9 +63,9 @@ def batch_features(
 
         joint = cut(statistics.joint_counts, 1)
         columns = (
-            _log_ratio(_mix(weights[:, 0], joint), target_totals[:, cut(statistics.target_index)]),
+            _log_ratio(_mix(weights[:, P_SOURCE], joint), target_totals[:, cut(statistics.target_index)]),
             source_factors[:, cut(statistics.source_factors)].sum(-1),
-            _log_ratio(_mix(weights[:, 2], joint), source_totals[:, cut(statistics.source_index)]),
+            _log_ratio(_mix(weights[:, P_TARGET], joint), source_totals[:, cut(statistics.source_index)]),
             target_factors[:, cut(statistics.target_factors)].sum(-1),
         )
         values = jnp.maximum(jnp.stack(columns, -1), LOG_FLOOR)
@@ -92,7 +93,7 @@ def application_features(
     for first in range(0, len(weights), SENTENCES_PER_CALL):
         few = weights[first : first + SENTENCES_PER_CALL]
         begin, end = first_block[[first, first + len(few)]].tolist()
-        missing = padded_size(len(few), 1) - len(few), padded_size(end - begin, 4) - (end - begin)
+        missing = power_of_two(len(few), 1) - len(few), power_of_two(end - begin, 4) - (end - begin)
         tables = _mixed_tables(selection, np.pad(few, ((0, missing[0]), (0, 0), (0, 0)), constant_values=1))
         own_blocks, own_row = (
             np.pad(blocks[begin:end], ((0, missing[1]), (0, 0))),
@@ -139,12 +140,12 @@ class MixedTables(NamedTuple):
 @jax.jit
 def _mixed_tables(selection: Selection, weights: Array) -> MixedTables:
     weights = _scaled(jnp.asarray(weights, jnp.float32))
-    word_joint = [_mix(weights[:, feature], selection.word_joint) for feature in (1, 3)]
-    of_source = _ratio(word_joint[0], _mix(weights[:, 1], selection.word_target_totals))  # w(s|t)
-    of_target = _ratio(word_joint[1], _mix(weights[:, 3], selection.word_source_totals))  # w(t|s)
+    word_joint = [_mix(weights[:, feature], selection.word_joint) for feature in (LEX_SOURCE, LEX_TARGET)]
+    of_source = _ratio(word_joint[0], _mix(weights[:, LEX_SOURCE], selection.word_target_totals))  # w(s|t)
+    of_target = _ratio(word_joint[1], _mix(weights[:, LEX_TARGET], selection.word_source_totals))  # w(t|s)
     return MixedTables(
         weights,
-        _mix(weights[:, 2], selection.source_totals),
+        _mix(weights[:, P_TARGET], selection.source_totals),
         _factor_table(of_source, selection.source_links),
         _factor_table(of_target, selection.target_links),
     )
@@ -222,10 +223,10 @@ def _log_ratio(numerator: Array, denominator: Array) -> Array:
 def _log_factors(statistics: Statistics, weights: Array) -> tuple[Array, Array]:
     """Log factors by factor id [S, L + 2 + C] of lex(s|t) and of lex(t|s)."""
     pairs = jnp.asarray(statistics.word_pairs)
-    source_totals = _mix(weights[:, 3], statistics.source_word_counts)[:, pairs[:, 0]]
-    target_totals = _mix(weights[:, 1], statistics.target_word_counts)[:, pairs[:, 1]]
-    of_source = _ratio(_mix(weights[:, 1], statistics.word_joint_counts), target_totals)  # w(s|t)
-    of_target = _ratio(_mix(weights[:, 3], statistics.word_joint_counts), source_totals)  # w(t|s)
+    source_totals = _mix(weights[:, LEX_TARGET], statistics.source_word_counts)[:, pairs[:, 0]]
+    target_totals = _mix(weights[:, LEX_SOURCE], statistics.target_word_counts)[:, pairs[:, 1]]
+    of_source = _ratio(_mix(weights[:, LEX_SOURCE], statistics.word_joint_counts), target_totals)  # w(s|t)
+    of_target = _ratio(_mix(weights[:, LEX_TARGET], statistics.word_joint_counts), source_totals)  # w(t|s)
     return (
         _factor_table(of_source, jnp.asarray(statistics.source_factor_links)),
         _factor_table(of_target, jnp.asarray(statistics.target_factor_links)),

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.ragged import ranks_in_runs
 from jaxsmt.extract.counts import RuleCounts
 from jaxsmt.tm.component import Component
 
@@ -19,8 +20,7 @@ def prune_component(component: Component, pairs_per_source: int = 50) -> Compone
         raise UserError(f"pairs_per_source is {pairs_per_source}: keep at least 1 pair of each source side")
     rules = component.rules
     order = np.lexsort((rules.target_index, -rules.joint_counts, rules.source_index))
-    sources = rules.source_index[order]
-    rank = np.arange(len(order)) - np.searchsorted(sources, sources)
+    rank = ranks_in_runs(rules.source_index[order])
     return replace(component, rules=keep_pairs(rules, np.sort(order[rank < pairs_per_source])))
 
 

@@ -20,7 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsmt.tm.selection import padded_size
+from jaxsmt.common.sizes import power_of_two
+from jaxsmt.tm.selection import MIN_SIZE
 from jaxsmt.tm.weights import FEATURE_NAMES
 
 SMOOTHING = 0.5  # occurrences added to each of the three counts
@@ -66,7 +67,7 @@ def application_orientations(
     weights = np.asarray(weights, np.float32)
     weights = weights / weights.max(-1, keepdims=True, initial=np.float32(1e-45))  # denormal numbers vanish there
     result = np.empty((len(pair_index), 6), np.float32)
-    size = min(padded_size(len(pair_index)), PAIRS_PER_CALL)
+    size = min(power_of_two(len(pair_index), MIN_SIZE), PAIRS_PER_CALL)
     for at in range(0, len(pair_index), size):
         pairs, rows = pair_index[at : at + size], row_index[at : at + size]
         own = np.zeros((len(counts), size, 6), np.float32)

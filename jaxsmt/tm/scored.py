@@ -49,14 +49,15 @@ def component_of_table(table: ScoredTable, lexical: LexicalCounts) -> Component:
         raise UserError(f"table '{table.name}' has the labels {', '.join(table.labels)}: a component knows X alone")
     source_counts = np.zeros(len(table.source_sides), np.float32)
     target_counts = np.zeros(len(table.target_sides), np.float32)
-    source_counts[table.source_index] = table.counts[:, 1]
-    target_counts[table.target_index] = table.counts[:, 0]
+    of_target, of_source, joint = table.counts.T
+    source_counts[table.source_index] = of_source
+    target_counts[table.target_index] = of_target
     rules = RuleCounts(
         source_sides=table.source_sides,
         target_sides=table.target_sides,
         source_index=table.source_index,
         target_index=table.target_index,
-        joint_counts=np.ascontiguousarray(table.counts[:, 2]),
+        joint_counts=np.ascontiguousarray(joint),
         source_counts=source_counts,
         target_counts=target_counts,
         links_by_target=table.links_by_target,

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.sizes import power_of_two
 from jaxsmt.tm.union import Statistics
 
 Array = Any  # on the host or on the device
@@ -30,18 +31,13 @@ class Selection(NamedTuple):
     target_links: Array  # [C', M'] int32
 
 
-def padded_size(size: int, least: int = MIN_SIZE) -> int:
-    """The power of two, at least `least`, that holds `size`."""
-    return max(1 << max(size - 1, 0).bit_length(), least)
-
-
 def select_pairs(statistics: Statistics, pair_index: np.ndarray) -> tuple[Selection, np.ndarray]:
     """The selection of the pairs in pair_index [A], and the place [A] int32 of each in it."""
     pairs, place = _distinct(pair_index, len(statistics.source_index))
     sides, side_place = _distinct(statistics.source_index[pairs], statistics.source_counts.shape[1])
-    size, num_sides = padded_size(len(pairs)), padded_size(len(sides))
+    size, num_sides = power_of_two(len(pairs), MIN_SIZE), power_of_two(len(sides), MIN_SIZE)
     words, factors, links = _select_factors(statistics, pairs, size)
-    pair_words, num_words = statistics.word_pairs[words], padded_size(len(words))
+    pair_words, num_words = statistics.word_pairs[words], power_of_two(len(words), MIN_SIZE)
     selection = Selection(
         joint=_columns(statistics.joint_counts, pairs, size),
         target_totals=_columns(statistics.target_counts, statistics.target_index[pairs], size),
@@ -92,7 +88,7 @@ def _select_factors(
         is_used |= used[: num_words + 2]
         is_used[links[means[-1]]] = True
     words = np.flatnonzero(is_used[:num_words])
-    width = padded_size(len(words))
+    width = power_of_two(len(words), MIN_SIZE)
     new_word = np.empty(num_words + 2, np.int32)
     new_word[words] = np.arange(len(words), dtype=np.int32)
     new_word[num_words:] = width, width + 1  # the unknown pair and nothing
@@ -102,6 +98,6 @@ def _select_factors(
         new_id[num_words + 2 + mean] = width + 2 + np.arange(len(mean), dtype=np.int32)
         factors.append(np.full((index.shape[1], size), width + 1, np.int32))
         factors[-1][:, : len(pairs)] = new_id[index].T
-        links_used.append(np.full((padded_size(len(mean)), max(links.shape[1], 1)), width + 1, np.int32))
+        links_used.append(np.full((power_of_two(len(mean), MIN_SIZE), max(links.shape[1], 1)), width + 1, np.int32))
         links_used[-1][: len(mean), : links.shape[1]] = new_word[links[mean]]
     return words, factors, links_used

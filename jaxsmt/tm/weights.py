@@ -7,6 +7,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 
 FEATURE_NAMES = ("p(s|t)", "lex(s|t)", "p(t|s)", "lex(t|s)")  # the order of all [..., 4] arrays, and of Moses' tables
+P_SOURCE, LEX_SOURCE, P_TARGET, LEX_TARGET = range(4)  # their places: what is predicted, p or lex
 ORIENTATION = "orientation"  # a fifth row of mixture weights, for lexicalised reordering; see `jaxsmt.tm.reordering`
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
+from jaxsmt.evaluate.references import read_references
 from jaxsmt.tune.lists import bleu_of_sums, list_score, summed_statistics
-from jaxsmt.tune.nbest import merge_nbest, read_nbest
+from jaxsmt.tune.nbest import merge_nbest, named_weights, read_nbest
 from jaxsmt.tune.scoring import oracle, score_lists
 from jaxsmt.tune.tuner import TunerConfig, make_tuner
 
@@ -36,19 +37,11 @@ def tune_nbest_lists(
     """
     if not nbest_paths or not reference_paths:
         raise UserError("tuning on lists needs at least one n-best list and one reference file: name both")
-    columns = [Path(path).read_text(encoding="utf-8").splitlines() for path in map(_existing, reference_paths)]
-    if len({len(column) for column in columns}) != 1:
-        lengths = ", ".join(str(len(column)) for column in columns)
-        raise UserError(f"the reference files have {lengths} lines: give as many in each")
-    references = list(zip(*columns, strict=True))
+    references = read_references(reference_paths)
     merged = merge_nbest([read_nbest(path, len(references)) for path in nbest_paths])
-    unknown = sorted(set(start) - set(merged.feature_names))
-    if unknown:
-        known = ", ".join(merged.feature_names)
-        raise UserError(f"start weight '{unknown[0]}' is no feature of the lists, which have {known}: check its name")
+    first = named_weights(merged, start)
     tuner = make_tuner(config)
     lists = score_lists(merged, references, with_ter=tuner.metric == "ter")
-    first = np.array([start.get(name, 0.0) for name in merged.feature_names])
     weights, info = tuner(lists, first)
     named = {name: float(value) for name, value in zip(merged.feature_names, weights, strict=True)}
     if output is not None:
@@ -56,10 +49,3 @@ def tune_nbest_lists(
     best = lists.statistics("bleu")[np.arange(len(lists)), oracle(lists)].sum(0)
     after = float(bleu_of_sums(summed_statistics(lists, weights, "bleu")))
     return ListTuning(named, list_score(lists, first, "bleu"), after, float(bleu_of_sums(best)), info)
-
-
-def _existing(path: str | Path) -> Path:
-    path = Path(path)
-    if not path.is_file():
-        raise UserError(f"reference file '{path}' does not exist: check the path")
-    return path

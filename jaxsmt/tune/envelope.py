@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.common.sizes import filled_rows, power_of_four, within_an_eighth
 from jaxsmt.tune.lists import TuningLists
 
 LANES = 256  # sentences in a block: fewer would not keep the vector units busy, more would leave the cache
@@ -111,7 +112,7 @@ def _walk(slopes: jax.Array, intercepts: jax.Array, lowest: jax.Array, capacity:
 
 
 @dataclass(frozen=True)
-class ListBlock:
+class EnvelopeBlock:
     """Up to LANES sentences whose lists are of similar size, as the kernel wants them.
 
     sentences: [B'] int64 places in the tuning set.
@@ -124,13 +125,7 @@ class ListBlock:
     is_real: jax.Array
 
 
-def size_bucket(size: int) -> int:
-    """List sizes are rounded up by at most an eighth, so that a few compiled kernels serve all."""
-    step = max(8, 1 << max(0, size.bit_length() - 4))
-    return -(-size // step) * step
-
-
-def list_blocks(lists: TuningLists) -> list[ListBlock]:
+def envelope_blocks(lists: TuningLists) -> list[EnvelopeBlock]:
     """Splits a tuning set into blocks, sentences with the longest lists first; empty lists are left out."""
     order = np.argsort(-lists.sizes, kind="stable")
     order = order[lists.sizes[order] > 0]
@@ -138,41 +133,27 @@ def list_blocks(lists: TuningLists) -> list[ListBlock]:
         return []
     num_blocks = -(-len(order) // LANES)
     lanes = -(-len(order) // (num_blocks * 8)) * 8
-    return [_list_block(lists, order[start : start + lanes], lanes) for start in range(0, len(order), lanes)]
+    return [_envelope_block(lists, order[start : start + lanes], lanes) for start in range(0, len(order), lanes)]
 
 
-def _list_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> ListBlock:
+def _envelope_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> EnvelopeBlock:
     longest, real = int(lists.sizes[sentences].max()), len(sentences)
-    features = np.zeros((lists.num_features, size_bucket(longest), lanes), np.float32)
+    features = np.zeros((lists.num_features, within_an_eighth(longest), lanes), np.float32)
     is_real = np.zeros(features.shape[1:], bool)
     is_real[:longest, :real] = lists.is_real[sentences, :longest].T
     is_real[0] = True  # sentences that fill the block have one hypothesis
     centred = lists.features[sentences, :longest] - lists.features[sentences, :1]
     features[:, :longest, :real] = np.where(is_real[None, :longest, :real], centred.transpose(2, 1, 0), 0.0)
-    return ListBlock(sentences, jnp.asarray(features), jnp.asarray(is_real))
+    return EnvelopeBlock(sentences, jnp.asarray(features), jnp.asarray(is_real))
 
 
-def block_envelopes(block: ListBlock, points: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
+def block_envelopes(block: EnvelopeBlock, points: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
     """first [L, B'], thresholds and following [L, E, B'] of lines (points, directions [L, F]), E large enough."""
     num_lines, real, capacity = len(points), len(block.sentences), 16
-    lines = [_filled(rows.astype(np.float32), power_bucket(num_lines)) for rows in (points, directions)]
+    lines = [filled_rows(rows.astype(np.float32), power_of_four(num_lines)) for rows in (points, directions)]
     while True:
         found = upper_envelopes(block.features, block.is_real, *lines, np.int32(num_lines), capacity)
         first, thresholds, following = (np.asarray(part)[:num_lines, ..., :real] for part in found)
         if capacity >= len(block.is_real) or not np.isfinite(thresholds[:, -1]).any():
             return first, thresholds, following
         capacity *= 4  # the last place is taken: there may be more
-
-
-def power_bucket(count: int) -> int:
-    """The next of 2, 8, 32, 128, …: numbers of lines come in few compiled sizes."""
-    bucket = 2
-    while bucket < count:
-        bucket *= 4
-    return bucket
-
-
-def _filled(rows: np.ndarray, length: int) -> np.ndarray:
-    filled = np.zeros((length, *rows.shape[1:]), rows.dtype)
-    filled[: len(rows)] = rows
-    return filled

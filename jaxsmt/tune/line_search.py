@@ -1,11 +1,12 @@
 """Exact line search over a tuning set: thresholds of all sentences merged, the best interval of every line."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxsmt.common.memory import keep_freed_memory
-from jaxsmt.tune.envelope import ListBlock, block_envelopes, list_blocks
+from jaxsmt.tune.envelope import EnvelopeBlock, block_envelopes, envelope_blocks
 from jaxsmt.tune.lists import TuningLists, objective
 
 _BEYOND = 0.1  # how far past the outermost threshold a step goes
@@ -22,7 +23,7 @@ class SearchSpace:
     metric: 'bleu' or 'ter'.
     """
 
-    blocks: list[ListBlock]
+    blocks: list[EnvelopeBlock]
     statistics: np.ndarray
     list_size: int
     metric: str
@@ -46,12 +47,22 @@ class LineEvents:
     first: np.ndarray
 
 
+class _Changes(NamedTuple):
+    """T changes of the 1-best, in any order: lines, places and sentences as in `LineEvents`; old and new columns."""
+
+    lines: np.ndarray
+    places: np.ndarray
+    sentences: np.ndarray
+    old: np.ndarray
+    new: np.ndarray
+
+
 def search_space(lists: TuningLists, metric: str) -> SearchSpace:
     """Prepares a tuning set."""
     keep_freed_memory()
     statistics = lists.statistics(metric)
     flat = np.ascontiguousarray(statistics.reshape(-1, statistics.shape[-1]).T, np.float64)
-    return SearchSpace(list_blocks(lists), flat, lists.is_real.shape[1], metric)
+    return SearchSpace(envelope_blocks(lists), flat, lists.is_real.shape[1], metric)
 
 
 def line_events(space: SearchSpace, points: np.ndarray, directions: np.ndarray) -> LineEvents:
@@ -69,21 +80,19 @@ def line_events(space: SearchSpace, points: np.ndarray, directions: np.ndarray) 
         first[:, block.sentences] = begin + columns
         column = columns.take(lane)
         line, sentence = at // (thresholds.shape[1] * thresholds.shape[2]), block.sentences.take(lane)
-        parts.append((line, thresholds.take(at), sentence, before.take(at) + column, following.take(at) + column))
-    joined = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return _sorted_events(space, first, *joined)
+        old, new = before.take(at) + column, following.take(at) + column
+        parts.append(_Changes(line, thresholds.take(at), sentence, old, new))
+    return _sorted_events(space, first, _Changes(*(np.concatenate(part) for part in zip(*parts, strict=True))))
 
 
-def _events_at_infinity(num_lines: int, num_sentences: int) -> tuple[np.ndarray, ...]:
+def _events_at_infinity(num_lines: int, num_sentences: int) -> _Changes:
     nothing = np.zeros(num_lines, np.int64)
     far = np.full(num_lines, -np.inf, np.float32)
-    return np.arange(num_lines), far, np.full(num_lines, num_sentences), nothing, nothing
+    return _Changes(np.arange(num_lines), far, np.full(num_lines, num_sentences), nothing, nothing)
 
 
-def _sorted_events(
-    space: SearchSpace, first: np.ndarray, lines: np.ndarray, places: np.ndarray, sentences: np.ndarray,
-    old: np.ndarray, new: np.ndarray,
-) -> LineEvents:  # fmt: skip
+def _sorted_events(space: SearchSpace, first: np.ndarray, found: _Changes) -> LineEvents:
+    lines, places, sentences, old, new = found
     order = np.argsort(_sort_keys(lines, places))
     changes = space.statistics.take(new[order], 1)
     changes -= space.statistics.take(old[order], 1)

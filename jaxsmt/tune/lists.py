@@ -1,11 +1,12 @@
 """n-best lists as padded arrays: what every tuner works on."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.evaluate.bleu import LENGTH, MATCHES, REFERENCE_LENGTH, TOTALS
 
 METRICS = ("bleu", "ter")
 
@@ -102,11 +103,10 @@ def objective(statistics: np.ndarray, metric: str) -> np.ndarray:
 def bleu_of_sums(statistics: np.ndarray) -> np.ndarray:
     """Corpus BLEU in 0..1 without smoothing (Papineni et al. 2002) of summed statistics [..., 10]; 0 if undefined."""
     column = [np.asarray(statistics[..., i], np.float64) for i in range(10)]  # by column: quick also for [10, T].T
-    matches = column[2] * column[3] * column[4] * column[5]
-    ngrams = column[6] * column[7] * column[8] * column[9]
+    matches, ngrams = (reduce(np.multiply, column[part]) for part in (MATCHES, TOTALS))
     is_defined = (matches > 0) & (ngrams > 0)
     precision = np.sqrt(np.sqrt(np.where(is_defined, matches, 0.0) / np.where(is_defined, ngrams, 1.0)))
-    shortness = column[1] / np.where(column[0] > 0, column[0], 1.0) - 1.0
+    shortness = column[REFERENCE_LENGTH] / np.where(column[LENGTH] > 0, column[LENGTH], 1.0) - 1.0
     return precision * np.exp(-np.maximum(shortness, 0.0))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
+from jaxsmt.common.norms import l1_normalised
 from jaxsmt.common.progress import log
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, ter_of_sums
 from jaxsmt.tune.nbest import NBestLists, merge_nbest, nbest_from_rows
@@ -43,7 +44,7 @@ class LoopConfig:
 
 
 @dataclass(frozen=True)
-class Iteration:
+class TuningIteration:
     """One line of the table: of the decoder's 1-best before the tuner changed the weights.
 
     weights: the weights decoded with; tuned: those the tuner found; list_score: their objective on the merged lists.
@@ -66,7 +67,7 @@ class TuningResult:
 
     weights: np.ndarray
     feature_names: tuple[str, ...]
-    iterations: tuple[Iteration, ...]
+    iterations: tuple[TuningIteration, ...]
     has_converged: bool
 
 
@@ -97,7 +98,7 @@ def tune(
     return _result(iterations, merged, tuner.metric, _has_converged(iterations, config, tuner.metric), start)
 
 
-def _has_converged(iterations: list[Iteration], config: LoopConfig, metric: str) -> bool:
+def _has_converged(iterations: list[TuningIteration], config: LoopConfig, metric: str) -> bool:
     if not iterations or iterations[-1].change <= config.min_change:
         return bool(iterations)
     quality = _qualities(iterations, metric)
@@ -105,7 +106,7 @@ def _has_converged(iterations: list[Iteration], config: LoopConfig, metric: str)
     return bool(before) and max(last) < max(before) + config.min_gain
 
 
-def _qualities(iterations: list[Iteration], metric: str) -> list[float]:
+def _qualities(iterations: list[TuningIteration], metric: str) -> list[float]:
     """What the decoder's 1-best were worth; more is better."""
     return [-(row.ter or 0.0) if metric == "ter" else row.bleu for row in iterations]
 
@@ -119,23 +120,19 @@ def _one_best(lists: NBestLists) -> NBestLists:
 
 def _iteration(
     number: int, first: TuningLists, lists: TuningLists, weights: np.ndarray, tuned: np.ndarray, metric: str
-) -> Iteration:
+) -> TuningIteration:
     has = first.sizes > 0
     sums = first.statistics("bleu")[has, 0].sum(0)
     ter = None if first.ter is None else float(ter_of_sums(first.ter[has, 0].sum(0)))
-    change = float(np.abs(_normal(tuned) - _normal(weights)).max(initial=0.0))
-    return Iteration(
+    change = float(np.abs(l1_normalised(tuned) - l1_normalised(weights)).max(initial=0.0))
+    return TuningIteration(
         number, float(bleu_of_sums(sums)), ter, float(sums[0] / max(sums[1], 1)), int(lists.sizes.sum()),
         list_score(lists, tuned, metric), change, tuple(map(float, weights)), tuple(map(float, tuned)),
     )  # fmt: skip
 
 
-def _normal(weights: np.ndarray) -> np.ndarray:
-    return weights / max(np.abs(weights).sum(), 1e-30)
-
-
 def _result(
-    iterations: list[Iteration], merged: NBestLists | None, metric: str, has_converged: bool, start: np.ndarray
+    iterations: list[TuningIteration], merged: NBestLists | None, metric: str, has_converged: bool, start: np.ndarray
 ) -> TuningResult:
     if not iterations or merged is None:
         return TuningResult(np.asarray(start, np.float64), (), (), False)
@@ -146,7 +143,7 @@ def _result(
 TABLE_HEAD = "iteration   BLEU    TER  length  hypotheses  list score  change"
 
 
-def table_row(row: Iteration) -> str:
+def table_row(row: TuningIteration) -> str:
     """One line of the table; scores in per cent."""
     ter = "     –" if row.ter is None else f"{100 * row.ter:6.2f}"
     return (
@@ -161,7 +158,7 @@ def table(result: TuningResult) -> str:
     return "\n".join([TABLE_HEAD, *map(table_row, result.iterations), "", weights]) + "\n"
 
 
-def _save(folder: str | Path, merged: NBestLists, iterations: list[Iteration]) -> None:
+def _save(folder: str | Path, merged: NBestLists, iterations: list[TuningIteration]) -> None:
     """Lists first, table last: the table says which lists belong to it, and appears whole or not at all."""
     folder = Path(folder)
     number = len(iterations)
@@ -181,14 +178,14 @@ def _save(folder: str | Path, merged: NBestLists, iterations: list[Iteration]) -
             old.unlink()
 
 
-def _load(folder: str | Path) -> tuple[NBestLists | None, list[Iteration]]:
+def _load(folder: str | Path) -> tuple[NBestLists | None, list[TuningIteration]]:
     path = Path(folder) / "tuning.json"
     if not path.is_file():
         return None, []
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
         vectors = ("weights", "tuned")
-        rows = [Iteration(**row | {name: tuple(row[name]) for name in vectors}) for row in state["iterations"]]
+        rows = [TuningIteration(**row | {name: tuple(row[name]) for name in vectors}) for row in state["iterations"]]
     except (ValueError, KeyError, TypeError):
         raise UserError(f"'{path}' is no record of a tuning run: delete the folder to start anew") from None
     arrays = open_arrays(path.parent / f"lists-{len(rows)}.safetensors")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jaxsmt.common.norms import l1_normalised
 from jaxsmt.tune.ascent import Ascents, ascend, ascents_from
 from jaxsmt.tune.config import MertConfig
 from jaxsmt.tune.line_search import SearchSpace, search_space
@@ -51,7 +52,7 @@ def mert_resampled(
         ended, more = ascend(space, own_starts, multiplicities, config, rng)
         pool, num_lines = np.concatenate([pool, ended.points]), num_lines + more
     scores = point_scores(lists, pool, multiplicities, config.metric)
-    normal = pool / np.maximum(np.abs(pool).sum(1, keepdims=True), 1e-30)
+    normal = l1_normalised(pool)
     return normal[scores.argmax(1)], MertInfo(normal, scores, num_lines)
 
 

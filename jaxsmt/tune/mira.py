@@ -7,17 +7,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.evaluate.bleu import LENGTH, MATCHES, NUM_STATISTICS, REFERENCE_LENGTH, TOTALS
 from jaxsmt.tune.config import MiraConfig
 from jaxsmt.tune.lists import TuningLists, list_score
 
 
 class MiraState(NamedTuple):
-    """weights, total: [F] float32, now and summed over the sentences seen; background: [9] decayed BLEU statistics."""
+    """weights, total: [F] float32, now and summed over the sentences seen; background: [10] decayed BLEU statistics."""
 
     weights: jax.Array
     total: jax.Array
     num_seen: jax.Array
     background: jax.Array
+
+
+class _Lists(NamedTuple):
+    """features, statistics, is_real: [B, H, F], [B, H, 10] and [B, H], of the lists that are not empty."""
+
+    features: jax.Array
+    statistics: jax.Array
+    is_real: jax.Array
 
 
 @dataclass(frozen=True)
@@ -32,9 +41,11 @@ def mira(lists: TuningLists, start: np.ndarray, config: MiraConfig | None = None
     """Weights [F] by batch MIRA on fixed lists, from the start [F]; the averaged weights of the best pass."""
     config = config or MiraConfig()
     keep = np.flatnonzero(lists.sizes > 0)
-    features = jnp.asarray(lists.features[keep] - lists.features[keep, :1], jnp.float32)
-    statistics = jnp.asarray(lists.statistics("bleu")[keep], jnp.float32)
-    is_real = jnp.asarray(lists.is_real[keep])
+    kept = _Lists(
+        jnp.asarray(lists.features[keep] - lists.features[keep, :1], jnp.float32),
+        jnp.asarray(lists.statistics("bleu")[keep], jnp.float32),
+        jnp.asarray(lists.is_real[keep]),
+    )
     rng = np.random.default_rng(config.seed)
     state = MiraState(
         jnp.asarray(start, jnp.float32), jnp.zeros(len(start), jnp.float32), jnp.float32(0), _first_background(),
@@ -42,7 +53,7 @@ def mira(lists: TuningLists, start: np.ndarray, config: MiraConfig | None = None
     averages, scores = [], []
     for _ in range(config.iterations):
         order = rng.permutation(len(keep)) if config.shuffle else np.arange(len(keep))
-        state = _one_pass(state, features, statistics, is_real, order, config.step_limit, config.decay)
+        state = _one_pass(state, kept, order, config.step_limit, config.decay)
         averages.append(np.asarray(state.total / state.num_seen, np.float64))
         scores.append(list_score(lists, averages[-1], "bleu"))
     best = int(np.argmax(scores))
@@ -51,18 +62,15 @@ def mira(lists: TuningLists, start: np.ndarray, config: MiraConfig | None = None
 
 def _first_background() -> jax.Array:
     """One pseudo-match of every order, so that the first sentences' BLEU is defined."""
-    return jnp.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 1], jnp.float32)
+    return jnp.ones(NUM_STATISTICS, jnp.float32)
 
 
 @jax.jit
-def _one_pass(
-    state: MiraState, features: jax.Array, statistics: jax.Array, is_real: jax.Array, order: jax.Array,
-    step_limit: float, decay: float,
-) -> MiraState:  # fmt: skip
-    """One pass over the sentences [B, H, ·] in the given order [B] (Cherry & Foster 2012, algorithm 1)."""
+def _one_pass(state: MiraState, lists: _Lists, order: jax.Array, step_limit: float, decay: float) -> MiraState:
+    """One pass over the sentences in the given order [B] (Cherry & Foster 2012, algorithm 1)."""
 
     def visit(state: MiraState, sentence: jax.Array) -> tuple[MiraState, None]:
-        phi, counts, real = features[sentence], statistics[sentence], is_real[sentence]
+        phi, counts, real = (part[sentence] for part in lists)
         bleu = _background_bleu(counts, state.background)
         score = phi @ state.weights
         hope = jnp.where(real, score + bleu, -jnp.inf).argmax()
@@ -83,6 +91,6 @@ def _one_pass(
 def _background_bleu(counts: jax.Array, background: jax.Array) -> jax.Array:
     """[H] BLEU of the background with each hypothesis added, times its length there (Chiang et al. 2008, section 3)."""
     joint = counts + background[None]
-    log_precision = jnp.log(jnp.maximum(joint[:, 2:6], 1e-6) / jnp.maximum(joint[:, 6:10], 1e-6)).mean(1)
-    shortness = joint[:, 1] / jnp.maximum(joint[:, 0], 1e-6) - 1.0
-    return jnp.exp(log_precision - jnp.maximum(shortness, 0.0)) * joint[:, 1]
+    log_precision = jnp.log(jnp.maximum(joint[:, MATCHES], 1e-6) / jnp.maximum(joint[:, TOTALS], 1e-6)).mean(1)
+    shortness = joint[:, REFERENCE_LENGTH] / jnp.maximum(joint[:, LENGTH], 1e-6) - 1.0
+    return jnp.exp(log_precision - jnp.maximum(shortness, 0.0)) * joint[:, REFERENCE_LENGTH]

@@ -1,7 +1,6 @@
 """n-best lists of any system: the Moses text format in and out, merging over decoder runs."""
 
-import gzip
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.ragged import offsets_of
+from jaxsmt.text.streams import read_lines
 
 _SEPARATOR = "|||"
 
@@ -61,7 +61,7 @@ def nbest_from_rows(
 
 
 def read_nbest(path: str | Path, num_sentences: int | None = None) -> NBestLists:
-    """Reads Moses' format (plain or .gz): `sentence ||| words ||| Name= v v Other= v ||| total [||| more]`.
+    """Reads Moses' format (plain, .gz or .xz): `sentence ||| words ||| Name= v v Other= v ||| total [||| more]`.
 
     As in Moses a name with an underscore is one sparse feature, any other name a group of dense ones.
     """
@@ -76,7 +76,7 @@ def read_nbest(path: str | Path, num_sentences: int | None = None) -> NBestLists
     dense_rows: list[list[float]] = []
     sparse_id: dict[str, int] = {}
     sparse_cells: list[tuple[int, int, float]] = []
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(read_lines(path, may_be_empty=True), 1):
         sentence, text, feature_field, total, more = _fields(line, path, number)
         names, values, sparse = _features(feature_field, path, number)
         if dense_names is None:
@@ -102,14 +102,8 @@ def read_nbest(path: str | Path, num_sentences: int | None = None) -> NBestLists
     )  # fmt: skip
 
 
-def _lines(path: Path) -> Iterator[str]:
-    open_fn = gzip.open if path.suffix == ".gz" else open
-    with open_fn(path, "rt", encoding="utf-8") as stream:
-        yield from stream
-
-
 def _fields(line: str, path: Path, number: int) -> tuple[int, str, str, float, tuple[str, ...]]:
-    fields = [field.strip() for field in line.rstrip("\n").split(_SEPARATOR)]
+    fields = [field.strip() for field in line.split(_SEPARATOR)]
     try:
         return int(fields[0]), " ".join(fields[1].split()), fields[2], float(fields[3]), tuple(fields[4:])
     except (ValueError, IndexError):
@@ -195,6 +189,34 @@ def merge_nbest(parts: Iterable[NBestLists]) -> NBestLists:
         [texts[k] for k in keep], features[keep], sentences[keep], len(parts[0]), names, scores[keep], len(dense),
         [extras[k] for k in keep],
     )  # fmt: skip
+
+
+def with_features(lists: NBestLists, names: Sequence[str]) -> NBestLists:
+    """The lists with the named features alone, in that order; sparse ones that they lack are 0 everywhere.
+
+    A feature that adaptation has never seen cannot be weighted, so it is left out.
+    """
+    column = {name: place for place, name in enumerate(lists.feature_names)}
+    dense = lists.feature_names[: lists.num_dense]
+    if not set(dense) <= set(names):
+        missing = next(name for name in dense if name not in set(names))
+        raise UserError(f"feature '{missing}' is in one n-best list and not in the other: make both with one system")
+    features = np.zeros((len(lists.texts), len(names)))
+    for place, name in enumerate(names):
+        if name in column:
+            features[:, place] = lists.features[:, column[name]]
+    return NBestLists(
+        lists.texts, features, lists.scores, lists.offsets, tuple(names), lists.num_dense, lists.extras
+    )  # fmt: skip
+
+
+def named_weights(lists: NBestLists, weights: Mapping[str, float]) -> np.ndarray:
+    """Weights by name as [F]."""
+    wrong = sorted(set(weights) - set(lists.feature_names))
+    if wrong:
+        known = ", ".join(lists.feature_names)
+        raise UserError(f"weight '{wrong[0]}' is no feature of the lists, which have {known}: check its name")
+    return np.array([weights.get(name, 0.0) for name in lists.feature_names])
 
 
 def _first_of_equals(sentences: np.ndarray, texts: Sequence[str], features: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from jaxsmt.common.norms import l1_normalised
 from jaxsmt.tune.config import ProConfig
 from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.scoring import smoothed_sentence_bleu
@@ -26,12 +27,8 @@ def pro(lists: TuningLists, start: np.ndarray, config: ProConfig | None = None) 
         return np.asarray(start, np.float64), ProInfo(0, 0.0)
     weights, value = logistic_regression(pairs, config.l2)
     start = np.asarray(start, np.float64)
-    mixed = config.interpolation * _normal(weights) + (1 - config.interpolation) * _normal(start)
+    mixed = config.interpolation * l1_normalised(weights) + (1 - config.interpolation) * l1_normalised(start)
     return mixed, ProInfo(len(pairs), value)
-
-
-def _normal(weights: np.ndarray) -> np.ndarray:
-    return weights / max(np.abs(weights).sum(), 1e-30)
 
 
 def sample_pairs(lists: TuningLists, config: ProConfig) -> np.ndarray:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.evaluate.bleu import bleu_statistics
+from jaxsmt.evaluate.bleu import LENGTH, MATCHES, REFERENCE_LENGTH, TOTALS, bleu_statistics
 from jaxsmt.evaluate.segments import Interner, ter_tokens
 from jaxsmt.evaluate.ter import ter_statistics
 from jaxsmt.tune.lists import TuningLists, padded_lists
@@ -61,12 +61,12 @@ def oracle(lists: TuningLists, metric: str = "bleu") -> np.ndarray:
 def smoothed_sentence_bleu(statistics: np.ndarray) -> np.ndarray:
     """[..., 10] → [...] BLEU + 1 in 0..1 (Lin & Och 2004): one more match and n-gram for n > 1."""
     counts = np.asarray(statistics, np.float64)
-    matches, totals = counts[..., 2:6].copy(), counts[..., 6:10].copy()
+    matches, totals = counts[..., MATCHES].copy(), counts[..., TOTALS].copy()
     matches[..., 1:] += 1
     totals[..., 1:] += 1
     is_defined = matches[..., 0] > 0
     log_precision = np.log(np.where(matches > 0, matches, 1.0) / np.maximum(totals, 1.0)).mean(-1)
-    shortness = counts[..., 1] / np.maximum(counts[..., 0], 1.0) - 1.0
+    shortness = counts[..., REFERENCE_LENGTH] / np.maximum(counts[..., LENGTH], 1.0) - 1.0
     return np.where(is_defined, np.exp(log_precision - np.maximum(shortness, 0.0)), 0.0)
 
 

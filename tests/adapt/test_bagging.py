@@ -1,27 +1,24 @@
 """Bagging: bootstrap sets, members tuned together, merging and votes on small lists."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from jaxsmt.adapt.bagging import (
     BaggingConfig,
-    bagging_table,
     best_of_lists,
     bootstrap_multiplicities,
-    combine_members,
-    decode_members,
     restarted_members,
     tune_members,
 )
 from jaxsmt.adapt.voting import aligned_weights, best_rows, chosen_texts, merge_members, vote
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig
-from jaxsmt.tune.lists import best_hypotheses, bleu_of_sums, list_score, padded_lists
+from jaxsmt.tune.lists import list_score, padded_lists
 from jaxsmt.tune.mert import mert
 from jaxsmt.tune.nbest import nbest_from_rows
-from jaxsmt.tune.scoring import score_lists, smoothed_sentence_bleu
 
 QUICK = MertConfig(restarts=2, perturbation_rounds=0)
 
@@ -123,39 +120,21 @@ def test_best_rows_takes_the_first_of_equals():
     assert best_rows(np.zeros(0), np.array([0, 0])).tolist() == [-1]
 
 
-def test_bags_grow_and_are_scored():
+def test_the_first_members_vote_as_if_alone():
     rng = np.random.default_rng(0)
-    words = [f"w{i}" for i in range(8)]
-    references = [[" ".join(rng.choice(words, 9))] for _ in range(12)]
-    texts, features = [], []
-    for (reference,) in references:
-        for _ in range(20):
-            changed = [w if rng.random() < 0.7 else rng.choice(words) for w in reference.split()]
-            texts.append(" ".join(changed))
-            features.append([sum(a == b for a, b in zip(changed, reference.split(), strict=True)), rng.normal()])
-    system = member(texts, features, np.repeat(np.arange(12), 20), 12)
+    system = member([f"t{i}" for i in range(240)], rng.normal(size=(240, 2)), np.repeat(np.arange(12), 20), 12)
     weights = np.array([[0.1, 0.9], [-0.3, 0.7], [0.9, 0.1], [0.8, -0.2]])
-    lists = decode_members(lambda theta: best_of_lists(system, theta, 3), weights)
-    result = combine_members(lists, weights, references, [4, 1, 2])
-    assert [row.num_members for row in result.rows] == [1, 2, 4]
-    assert [row.num_hypotheses for row in result.rows] == [36, *(
-        int((merge_members(lists[:m]).members >= 0).sum()) for m in (2, 4)
-    )]  # fmt: skip
-    for row, combination in zip(result.rows, result.combinations, strict=True):
-        alone = merge_members(lists[: row.num_members])
-        scored = score_lists(alone.lists, references)
-        index = best_hypotheses(scored, weights[: row.num_members].sum(0))
-        chosen = vote(alone, weights[: row.num_members]).chosen - alone.lists.offsets[:-1]
-        np.testing.assert_array_equal(chosen, index)
-        texts_of_all = chosen_texts(result.merged.lists, combination.chosen)
-        assert texts_of_all == chosen_texts(alone.lists, index + alone.lists.offsets[:-1])
-        assert row.bleu == pytest.approx(bleu_of_sums(scored.bleu[np.arange(12), index].sum(0)))
-        best = np.where(scored.is_real, smoothed_sentence_bleu(scored.bleu), -1).argmax(1)
-        assert row.oracle == pytest.approx(bleu_of_sums(scored.bleu[np.arange(12), best].sum(0)))
-    assert result.rows[0].oracle < result.rows[-1].oracle
-    assert "bagging-4" in bagging_table({"bagging": result})
-    with pytest.raises(UserError, match="bags of 5"):
-        combine_members(lists, weights, references, [5])
+    lists = [best_of_lists(system, theta, 3) for theta in weights]
+    merged = merge_members(lists)
+    for num in (1, 2, 4):
+        alone = merge_members(lists[:num])
+        assert int((merged.members < num).sum()) == len(alone.lists.texts)
+        chosen = vote(alone, weights[:num]).chosen
+        scores = alone.lists.features @ weights[:num].sum(0)
+        totals = [scores[first:last] for first, last in pairwise(alone.lists.offsets)]
+        assert (chosen - alone.lists.offsets[:-1]).tolist() == [int(values.argmax()) for values in totals]
+        of_all = vote(merged, weights[:num]).chosen
+        assert chosen_texts(merged.lists, of_all) == chosen_texts(alone.lists, chosen)
 
 
 def test_best_of_lists_keeps_the_order_of_equals():

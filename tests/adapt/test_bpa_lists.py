@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from jaxsmt.adapt.bagging import BaggingConfig
-from jaxsmt.adapt.bpa.adaptation import BpaInfo
+from jaxsmt.adapt.bpa.adaptation import BpaInfo, adapt
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.bpa.files import load_votes, save_votes
-from jaxsmt.adapt.bpa.rerank import Votes
-from jaxsmt.adapt.list_commands import adapt_nbest_lists, bag_nbest_lists, named_weights, with_features
+from jaxsmt.adapt.bpa.rerank import Votes, rerank
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.config import MertConfig
-from jaxsmt.tune.nbest import nbest_from_rows, read_nbest, write_nbest
+from jaxsmt.evaluate.references import read_references
+from jaxsmt.tune.lists import padded_lists
+from jaxsmt.tune.nbest import named_weights, nbest_from_rows, read_nbest, with_features, write_nbest
+from jaxsmt.tune.scoring import score_lists
 
 WEIGHTS = {"LM0_0": 1.0, "TM0_0": 0.5}
 
@@ -36,27 +36,15 @@ def files(tmp_path):
 
 
 def test_bpa_on_files(files):
-    found = adapt_nbest_lists(
-        files / "known.nbest", [files / "known.en"], files / "test.nbest", WEIGHTS,
-        BpaConfig(sampler="laplace", num_samples=40, sigma_prior=10.0), files / "out.en",
-    )  # fmt: skip
-    references = (files / "known.en").read_text(encoding="utf-8")
-    assert (files / "out.en").read_text(encoding="utf-8") == references
-    assert found.texts == references.splitlines()
-    assert found.info.advice() is None
+    references = read_references([files / "known.en"])
+    known = read_nbest(files / "known.nbest", len(references))
+    lists = with_features(read_nbest(files / "test.nbest"), known.feature_names)
+    config = BpaConfig(sampler="laplace", num_samples=40, sigma_prior=10.0)
+    votes, info = adapt(score_lists(known, references, with_ter=True), named_weights(known, WEIGHTS), config)
+    found = rerank(padded_lists(lists.features, lists.offsets, feature_names=lists.feature_names), votes)
+    assert [(lists.texts[row],) for row in found.index + lists.offsets[:-1]] == references
+    assert info.advice() is None
     assert "R-hat 1.50" in BpaInfo(1.0, r_hat=np.array([1.0, 1.5])).advice()
-
-
-def test_bagging_on_files(files):
-    found = bag_nbest_lists(
-        files / "known.nbest", [files / "known.en"], files / "test.nbest", WEIGHTS,
-        BaggingConfig(members=3, sizes=(1, 3), nbest=2), MertConfig(restarts=1, perturbation_rounds=0),
-        [files / "known.en"], files / "out.en",
-    )  # fmt: skip
-    assert (files / "out.en").read_text(encoding="utf-8") == (files / "known.en").read_text(encoding="utf-8")
-    assert found.weights.shape == (3, 3)
-    assert found.result.rows[-1].bleu == pytest.approx(1.0)
-    assert [row.num_members for row in found.result.rows] == [1, 3]
 
 
 def test_features_are_matched_by_name(files):
@@ -68,14 +56,6 @@ def test_features_are_matched_by_name(files):
         with_features(lists, ("LM0_0",))
     with pytest.raises(UserError, match="weight 'LM'"):
         named_weights(lists, {"LM": 1.0})
-
-
-def test_missing_references_are_named(files):
-    known, test = files / "known.nbest", files / "test.nbest"
-    with pytest.raises(UserError, match="nowhere"):
-        adapt_nbest_lists(known, [files / "nowhere"], test, WEIGHTS)
-    with pytest.raises(UserError, match="no lines"):
-        adapt_nbest_lists(known, [], test, WEIGHTS)
 
 
 def test_votes_survive_the_disk(tmp_path):

@@ -6,7 +6,7 @@ import lzma
 import numpy as np
 import pytest
 
-from jaxsmt.align.links import check_links, make_links, read_links, transpose_links, write_links
+from jaxsmt.align.links import check_links, make_links, read_links, write_links
 from jaxsmt.align.symmetrise import SYMMETRISATIONS, symmetrise
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
@@ -67,7 +67,6 @@ def test_links_are_sorted_and_unique(tmp_path):
     path = tmp_path / "a"
     path.write_text("2-0  0-1 0-0 0-1 \n\r\n1-1")
     assert rows_of(read_links(path)) == [[(0, 0), (0, 1), (2, 0)], [], [(1, 1)]]
-    assert rows_of(transpose_links(read_links(path))) == [[(0, 0), (0, 2), (1, 0)], [], [(1, 1)]]
     empty = make_links(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), 2)
     assert empty.values.shape == (0, 2)
     assert len(empty) == 2
@@ -95,10 +94,10 @@ def test_bad_pharaoh_files_are_named(tmp_path):
         read_links(tmp_path / "none")
     for name, data in (("a.gz", gzip.compress(b"0-0\n" * 50)[:-9]), ("b.gz", b"0-0\n"), ("c.xz", b"0-0\n")):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(UserError, match="damaged"):
+        with pytest.raises(UserError, match=r"broken or truncated|is not a (gzip|xz) file"):
             read_links(tmp_path / name)
     (tmp_path / "d").write_bytes(b"0-0 \xff\n")
-    with pytest.raises(UserError, match="is not text"):
+    with pytest.raises(UserError, match="is not UTF-8"):
         read_links(tmp_path / "d")
     with pytest.raises(UserError, match=r"file\.x.*has 0 lines"):
         check_links(links_of([]), np.array([1]), np.array([1]), "file.x")

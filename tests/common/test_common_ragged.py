@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxsmt.common.ragged import concatenate, ragged_from_rows, ranges
+from jaxsmt.common.ragged import concatenate, numbered_runs, ragged_from_rows, ranges, ranks_in_runs
 
 ROWS = st.lists(st.lists(st.integers(1, 99), max_size=5), max_size=6)
 
@@ -39,3 +39,18 @@ def test_ranges_are_laid_end_to_end(items):
     numbers, rows = ranges(*np.array(items, np.int64).reshape(-1, 2).T)
     assert numbers.tolist() == [first + step for first, size in items for step in range(size)]
     assert rows.tolist() == [row for row, (_, size) in enumerate(items) for _ in range(size)]
+
+
+@given(st.lists(st.integers(0, 4), max_size=6))
+def test_runs_are_numbered_from_zero(sizes):
+    run, number = numbered_runs(np.array(sizes, np.int64))
+    assert run.tolist() == [place for place, size in enumerate(sizes) for _ in range(size)]
+    assert number.tolist() == [step for size in sizes for step in range(size)]
+
+
+@given(st.lists(st.integers(-2, 2), max_size=9))
+def test_ranks_count_equal_neighbours(values):
+    expected = []
+    for place, value in enumerate(values):
+        expected.append(expected[-1] + 1 if place and values[place - 1] == value else 0)
+    assert ranks_in_runs(np.array(values, np.int64)).tolist() == expected

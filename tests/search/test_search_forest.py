@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.chart.kernel import GROUP_CLASSES
+from jaxsmt.search.chart.kernel import FIRST_ENTRY, GROUP_CLASSES
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.plan.matching import match_patterns
@@ -43,7 +43,7 @@ def test_the_groups_with_the_best_rules_are_kept(decoder):
         is_cell = (plan.cell_sentence == sentence) & (plan.cell_start == 0) & (plan.cell_end == length)
         first, count = max(plan.forest.cell_groups[: len(is_cell)][is_cell].tolist(), key=lambda pair: pair[1])
         assert count == min(here.sum(), MOST)
-        kept = plan.forest.entry_score[plan.forest.groups[first : first + count, 2]]
+        kept = plan.forest.entry_score[plan.forest.groups[first : first + count, FIRST_ENTRY]]
         assert sorted(kept, reverse=True) == sorted(best[here], reverse=True)[:MOST]
     assert here.sum() < MOST < ((matches.sentence == 0) & (matches.end - matches.start == 32)).sum()
 

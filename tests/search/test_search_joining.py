@@ -4,13 +4,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.rest_costs import with_rest_costs
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.lm.automaton import ROOT, build_automaton
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.lm.scoring import score
 from jaxsmt.search.chart.joining import MAX_PARTS, join
-from jaxsmt.search.chart.rest import with_rest_costs
 from jaxsmt.search.chart.rows import prepare_lm, score_runs
 from jaxsmt.text.vocabulary import NUM_RESERVED, PAD, SENTENCE_END, SENTENCE_START
 from tests.search.search_oracle import TARGET

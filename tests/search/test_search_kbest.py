@@ -7,7 +7,7 @@ import pytest
 
 from jaxsmt.search.nbest import kbest
 from jaxsmt.search.nbest.derivation import RULE
-from jaxsmt.search.nbest.hypergraph import NO_NODE, make_hypergraph
+from jaxsmt.search.nbest.hypergraph import NO_NODE, ChartEdges, Roots, make_hypergraph
 from jaxsmt.search.nbest.kbest import best_ways
 from jaxsmt.search.nbest.sides import Sides, Strings, base_powers, cut_sides, filled_strings
 from jaxsmt.search.nbest.unfold import steps_of, tokens_of
@@ -45,9 +45,9 @@ def random_graph(random, num_sentences, num_cells, sides, most_loss):
     tails = np.array([edge[3] for edge in edges]).T
     roots = (num_sentences * (num_cells - 1) + 1 + np.arange(num_sentences)) * SLOTS
     sentence = (node // SLOTS - 1) % num_sentences
-    num_nodes = (num_cells * num_sentences + 1) * SLOTS
     ones = np.ones(num_sentences)
-    return make_hypergraph(SLOTS, num_nodes, node, side, side, tails, loss, sentence, roots, ones, ones)
+    edges = ChartEdges(node, side, side, tails, loss, sentence)
+    return make_hypergraph(edges, Roots(roots, ones, ones), (num_cells * num_sentences + 1, SLOTS))
 
 
 def all_derivations(graph, sides, node, memo):
@@ -109,10 +109,9 @@ def test_a_sentence_alone_has_the_list_that_it_has_among_others():
     for row in range(3):
         edges = np.flatnonzero(graph.sentence == row)
         columns = [column[edges] for column in (graph.node, graph.entry, graph.group)]
-        alone = make_hypergraph(
-            SLOTS, len(graph.outside), *columns, graph.tails[:, edges], graph.loss[edges], graph.sentence[edges] * 0,
-            graph.roots[row : row + 1], graph.score[:1], graph.unit[:1],
-        )  # fmt: skip
+        own = ChartEdges(*columns, graph.tails[:, edges], graph.loss[edges], graph.sentence[edges] * 0)
+        roots = Roots(graph.roots[row : row + 1], graph.score[:1], graph.unit[:1])
+        alone = make_hypergraph(own, roots, (len(graph.outside) // SLOTS, SLOTS))
         assert listed(alone, sides, 20, True) == [together[row]]
 
 
@@ -129,9 +128,8 @@ def test_edges_that_no_whole_derivation_uses_are_left_out():
     """Of the chain 1 ← 2 ← 3 the root is 2; through the edges goes what the best whole derivation loses."""
     node, tails = np.array([1, 1, 2, 2, 3]), np.array([[0, 0, 1, 1, 2], [0] * 5])
     loss, zeros = np.array([0, 5, 0, 2, 0]), np.zeros(5, np.int64)
-    graph = make_hypergraph(
-        1, 4, node, zeros, zeros, tails, loss, zeros, np.array([2]), np.ones(1), np.ones(1)
-    )  # fmt: skip
+    edges = ChartEdges(node, zeros, zeros, tails, loss, zeros)
+    graph = make_hypergraph(edges, Roots(np.array([2]), np.ones(1), np.ones(1)), (4, 1))
     assert graph.node.tolist() == [1, 1, 2, 2]
     assert graph.through.tolist() == [0, 5, 0, 2]
     assert graph.most[graph.roots].tolist() == [7]

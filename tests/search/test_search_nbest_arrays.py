@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.chart.kernel import IMPOSSIBLE
+from jaxsmt.search.chart.kernel import IMPOSSIBLE, NUM_GROUPS
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest, nbest_arrays
 from jaxsmt.search.nbest.moses import output_texts, output_words
@@ -113,5 +113,5 @@ def test_the_search_counts_what_it_does(decoders):
     assert own.candidates == is_scored.sum() > 0
     assert (own.sentences, own.words) == (4, 5)
     assert own.cells == is_scored.any(1).sum() == 4 + 5 + 5 + 2  # ends, S[e], X of one word and of two
-    assert own.groups == batch.plan.forest.cell_groups[:, 1].sum()
+    assert own.groups == batch.plan.forest.cell_groups[:, NUM_GROUPS].sum()
     assert f"{own.candidates / 5:.0f} scored candidates a word" in own.per_word()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.search.plan.matching import match_patterns
-from jaxsmt.search.plan.planning import distinct_profiles
+from jaxsmt.search.plan.profiles import distinct_profiles
 from jaxsmt.search.plan.ranking import best_of_lists, rank_rules
 from jaxsmt.search.rules.ensemble import MIXING, EnsembleConfig
 from jaxsmt.search.rules.ensemble_spans import ensemble_rules

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxsmt.tune.envelope import block_envelopes, list_blocks, power_bucket, size_bucket
+from jaxsmt.tune.envelope import block_envelopes, envelope_blocks
 from jaxsmt.tune.line_search import best_steps, line_events, search_space
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, padded_lists, ter_of_sums
 
@@ -34,7 +34,7 @@ def brute_thresholds(slopes, intercepts):
 
 
 def envelope_of(lists, point, direction):
-    (block,) = list_blocks(lists)
+    (block,) = envelope_blocks(lists)
     return block, block_envelopes(block, point[None], direction[None])
 
 
@@ -134,12 +134,7 @@ def test_one_sentence_one_hypothesis():
 
 def test_blocks_hold_every_sentence_once():
     lists = random_lists(np.random.default_rng(1), [2] * 150 + [9] * 200 + [0], 2)
-    blocks = list_blocks(lists)
+    blocks = envelope_blocks(lists)
     assert sorted(np.concatenate([block.sentences for block in blocks]).tolist()) == list(range(350))
     assert len({block.features.shape[2] for block in blocks}) == 1
-    assert list_blocks(TuningLists(np.zeros((0, 0, 2)), np.zeros((0, 0), bool), None, None, ("a", "b"))) == []
-
-
-def test_buckets():
-    assert [size_bucket(n) for n in (1, 8, 9, 100, 129)] == [8, 8, 16, 104, 144]
-    assert [power_bucket(n) for n in (1, 2, 3, 9, 128)] == [2, 2, 8, 32, 128]
+    assert envelope_blocks(TuningLists(np.zeros((0, 0, 2)), np.zeros((0, 0), bool), None, None, ("a", "b"))) == []

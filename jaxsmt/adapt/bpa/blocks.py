@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.envelope import size_bucket
+from jaxsmt.common.sizes import power_of_two, within_an_eighth
 from jaxsmt.tune.lists import TuningLists
 
 FAR_BELOW = -1e30  # the score of what fills a list: its probability is 0 and its logarithm finite
@@ -56,7 +56,7 @@ def list_blocks(lists: TuningLists, origins: np.ndarray) -> list[ListBlock]:
 def _block(lists: TuningLists, sentences: np.ndarray, origins: np.ndarray, longest: int) -> ListBlock:
     size = int(lists.sizes[sentences].max())
     # powers of two, so that few kernels are compiled, but little waste where most lists are: at the longest
-    width = min(power_of_two(size), size_bucket(longest))
+    width = min(power_of_two(size), within_an_eighth(longest))
     features = np.zeros((power_of_two(len(sentences)), max(width, 8), lists.num_features + 1), np.float32)
     features[:, :, -1] = FAR_BELOW
     fill_block(features, lists, sentences, origins[sentences])
@@ -70,11 +70,6 @@ def fill_block(features: np.ndarray, lists: TuningLists, sentences: np.ndarray, 
     is_real = lists.is_real[sentences, :size]
     features[:num, :size, :-1] = np.where(is_real[..., None], centred, 0.0)
     features[:num, :size, -1] = np.where(is_real, 0.0, FAR_BELOW)
-
-
-def power_of_two(count: int) -> int:
-    """The next power of two that is not below count."""
-    return 1 << max(0, count - 1).bit_length()
 
 
 def check_finite(lists: TuningLists) -> None:

@@ -7,14 +7,15 @@ hypotheses of a list are sums of vectors.
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsmt.adapt.bpa.blocks import power_of_two
+from jaxsmt.common.sizes import power_of_two
 
+Array = Any  # on the host or on the device
 _CPU_TILE = 1 << 15  # scores; twice as many would be split over threads, which costs more than it gains
 _DEVICE_TILE = 1 << 22
 _LARGEST_POWER = 8
@@ -37,6 +38,18 @@ def sample_set(samples: np.ndarray) -> SampleSet:
     columns[:-1, : len(samples)] = samples.T
     columns[-1] = 1.0
     return SampleSet(columns, len(samples))
+
+
+class SampleMixture(NamedTuple):
+    """Σ_s w_s p(h | λ_s)^{1/δ} over S samples, for R sets of weights.
+
+    columns, num_samples: see SampleSet, the number as np.int32; log_weights: [R, S'] float32; delta: np.float32.
+    """
+
+    columns: Array
+    num_samples: Array
+    log_weights: Array
+    delta: Array
 
 
 class Tiling(NamedTuple):
@@ -80,14 +93,12 @@ def log_partitions(features: jax.Array, columns: jax.Array, num_samples: jax.Arr
 
 
 @partial(jax.jit, static_argnames=("power", "tiles"))
-def mixture_sums(
-    features: jax.Array, columns: jax.Array, log_weights: jax.Array, num_samples: jax.Array, delta: jax.Array,
-    power: int | None, tiles: Tiling,
-) -> jax.Array:  # fmt: skip
-    """Σ_s w_s p(h | λ_s)^{1/δ}, R sets of weights at once: log_weights [R, S'] ≤ 0 → [G, H, R].
+def mixture_sums(features: jax.Array, mixture: SampleMixture, power: int | None, tiles: Tiling) -> jax.Array:
+    """Sums of a mixture with log weights ≤ 0 for features [G, H, F + 1] → [G, H, R]; power: see `integer_power`.
 
     Sums, not logarithms: right where nothing underflows, that is down to about e^-70 (see `mixture_logs`).
     """
+    columns, num_samples, log_weights, delta = mixture
 
     def walk(part: jax.Array) -> jax.Array:
         def visit(chunk: jax.Array, sums: jax.Array) -> jax.Array:
@@ -107,14 +118,12 @@ def mixture_sums(
 
 
 @partial(jax.jit, static_argnames=("is_max", "tiles"))
-def mixture_logs(
-    features: jax.Array, columns: jax.Array, log_weights: jax.Array, num_samples: jax.Array, delta: jax.Array,
-    is_max: bool, tiles: Tiling,
-) -> jax.Array:  # fmt: skip
-    """log Σ_s w_s p(h | λ_s)^{1/δ}, or log max_s where is_max, at any scale: log_weights [R, S'] → [R, G, H].
+def mixture_logs(features: jax.Array, mixture: SampleMixture, is_max: bool, tiles: Tiling) -> jax.Array:
+    """The logarithms of the sums, at any scale, or log max_s instead of log Σ_s where is_max: [R, G, H].
 
     A running logarithm of a sum: the highest term so far and the sum relative to it.
     """
+    columns, num_samples, log_weights, delta = mixture
     shape = (len(log_weights), tiles.group, features.shape[1])
 
     def walk(part: jax.Array) -> jax.Array:

@@ -1,4 +1,4 @@
-"""How likely weight vectors make the best translations of an adaptation set (seed 004, sections 3 and 4)."""
+"""How likely weight vectors make the best translations of an adaptation set (the paper's sections 3 and 4)."""
 
 import numpy as np
 

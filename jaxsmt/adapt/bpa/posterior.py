@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.adapt.bpa.blocks import FAR_BELOW, check_finite, fill_block
-from jaxsmt.tune.envelope import size_bucket
+from jaxsmt.common.sizes import within_an_eighth
 from jaxsmt.tune.lists import TuningLists
 
 _SENTENCES_AT_ONCE = 64
@@ -17,7 +17,7 @@ _MAX_NEWTON_STEPS = 100
 
 @dataclass(frozen=True)
 class Prior:
-    """N(λ; mean, variance · I) (seed 004, equation 7). mean: [F] float64; variance: σ_T."""
+    """N(λ; mean, variance · I) (the paper's equation 7). mean: [F] float64; variance: σ_T."""
 
     mean: np.ndarray
     variance: float
@@ -54,8 +54,8 @@ def make_posterior(
     check_finite(lists)
     counts = np.ones(len(lists)) if multiplicities is None else multiplicities
     used = np.flatnonzero((lists.sizes > 0) & (counts > 0))
-    num_rows = size_bucket(max(1, len(used)))
-    size = size_bucket(max(1, int(lists.sizes[used].max(initial=0))))
+    num_rows = within_an_eighth(max(1, len(used)))
+    size = within_an_eighth(max(1, int(lists.sizes[used].max(initial=0))))
     features = np.zeros((num_rows, size, lists.num_features + 1), np.float32)
     features[:, :, -1] = FAR_BELOW
     fill_block(features, lists, used, oracle[used])

@@ -1,4 +1,4 @@
-"""Reranking of n-best lists by the predictive distribution: weight vectors vote (seed 004, equations 11 and 13)."""
+"""Reranking of n-best lists by the predictive distribution: weight vectors vote (the paper's equations 11 and 13)."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxsmt.adapt.bpa.blocks import FAR_BELOW, BlockedLists, ListBlock, blocked
-from jaxsmt.adapt.bpa.kernels import integer_power, mixture_logs, mixture_sums, sample_set, tiling
+from jaxsmt.adapt.bpa.kernels import SampleMixture, integer_power, mixture_logs, mixture_sums, sample_set, tiling
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.lists import TuningLists
 
@@ -90,15 +90,12 @@ def _first_of_best(lists: TuningLists, sentences: np.ndarray, scores: np.ndarray
 class _Job:
     """Votes as kernels want them, for R sets of weights.
 
-    columns: [F + 1, S'] float32; num_samples: S.
-    relative: [R, S'] float32, log weights below the highest of their set; far below where there is no sample.
+    mixture: its log weights are relative to the highest of their set, and far below where there is no sample.
     highest: [R] float64.
     delta, viterbi: as in Votes.
     """
 
-    columns: np.ndarray
-    num_samples: int
-    relative: np.ndarray
+    mixture: SampleMixture
     highest: np.ndarray
     delta: float
     viterbi: bool
@@ -114,7 +111,8 @@ def _make_job(lists: TuningLists, votes: Votes, log_weights: np.ndarray) -> _Job
     highest = log_weights.max(1)
     relative = np.full((len(log_weights), columns.shape[1]), FAR_BELOW, np.float32)
     relative[:, :num_samples] = np.maximum(log_weights - highest[:, None], FAR_BELOW)
-    return _Job(columns, num_samples, relative, highest, votes.delta, votes.viterbi)
+    mixture = SampleMixture(columns, np.int32(num_samples), relative, np.float32(votes.delta))
+    return _Job(mixture, highest, votes.delta, votes.viterbi)
 
 
 def _block_scores(
@@ -133,17 +131,13 @@ def _block_scores(
 
 
 def _sums(block: ListBlock, job: _Job) -> jax.Array:
-    return mixture_sums(
-        block.features, job.columns, job.relative, np.int32(job.num_samples), np.float32(job.delta),
-        integer_power(job.delta), tiling(block.features.shape, job.columns.shape[1]),
-    )  # fmt: skip
+    tiles = tiling(block.features.shape, job.mixture.columns.shape[1])
+    return mixture_sums(block.features, job.mixture, integer_power(job.delta), tiles)
 
 
 def _logs(block: ListBlock, job: _Job) -> jax.Array:
-    return mixture_logs(
-        block.features, job.columns, job.relative, np.int32(job.num_samples), np.float32(job.delta), job.viterbi,
-        tiling(block.features.shape, job.columns.shape[1]),
-    )  # fmt: skip
+    tiles = tiling(block.features.shape, job.mixture.columns.shape[1])
+    return mixture_logs(block.features, job.mixture, job.viterbi, tiles)
 
 
 def _collected(block: ListBlock, found: jax.Array, job: _Job) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Samples of weight vectors: around known weights, and by Metropolis–Hastings (seed 004, section 4)."""
+"""Samples of weight vectors: around known weights, and by Metropolis–Hastings (the paper's section 4)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.norms import l1_normalised
 
 LogDensityFn = Callable[[Any, jax.Array], jax.Array]  # (data, points [C, F]) → [C] log densities up to a constant
 _TARGET_ACCEPTANCE = 0.234  # of random-walk proposals in many dimensions (Roberts, Gelman & Gilks 1997)
@@ -20,10 +21,9 @@ _CHAINS_AT_ONCE = 8  # in one call: they fill a vector; calls run side by side
 def normalised_weights(weights: np.ndarray) -> np.ndarray:
     """Weights [F] with Σ|λ_f| = 1: p(e | f, λ) depends on their scale, and section 4.1 is made for this one."""
     weights = np.asarray(weights, np.float64)
-    total = np.abs(weights).sum()
-    if not 0 < total < np.inf:
+    if not (np.isfinite(weights).all() and weights.any()):
         raise UserError("the weights to adapt are all 0 or not finite: give those that the lists were decoded with")
-    return weights / total
+    return l1_normalised(weights)
 
 
 def heuristic_samples(weights: np.ndarray, num_samples: int, seed: int = 1) -> np.ndarray:
@@ -36,8 +36,8 @@ def heuristic_samples(weights: np.ndarray, num_samples: int, seed: int = 1) -> n
     numbers = np.arange(1, num_samples)
     samples = np.repeat(centre[None], num_samples, 0)
     samples[numbers, numbers % len(centre)] += np.random.default_rng(seed).uniform(-0.5, 0.5, num_samples - 1)
-    totals = np.abs(samples).sum(1, keepdims=True)
-    return np.where(totals > 1e-9, samples / np.maximum(totals, 1e-9), centre)  # a single weight may cancel out
+    is_weight = np.abs(samples).sum(1, keepdims=True) > 1e-9  # a single weight may cancel out
+    return np.where(is_weight, l1_normalised(samples), centre)
 
 
 @dataclass(frozen=True)

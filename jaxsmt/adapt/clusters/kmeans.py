@@ -19,6 +19,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
+from jaxsmt.common.sizes import power_of_two
 
 Array = Any
 _SMALLEST_BATCH = 64  # rows are padded to powers of two from here on: few compilations
@@ -153,7 +154,7 @@ def _unit_rows(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _to_points(unit: np.ndarray) -> _Points:
     """Shifts in float64, rounds to float32, pads to a power of two."""
     shift = unit.mean(axis=0)
-    size = max(_SMALLEST_BATCH, 1 << (len(unit) - 1).bit_length())
+    size = power_of_two(len(unit), _SMALLEST_BATCH)
     shifted = np.zeros((size, unit.shape[1]), np.float32)
     shifted[: len(unit)] = unit - shift
     is_real = (np.arange(size) < len(unit)).astype(np.float32)

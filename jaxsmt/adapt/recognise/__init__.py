@@ -1,1 +1,4 @@
-"""Recognisers of the class of a sentence by its words."""
+"""Recognisers of the class of a sentence by its words.
+
+    bag_of_words  sentences as sparse counts     logistic  regression on them     recogniser  both, kept in a folder
+"""

@@ -14,18 +14,18 @@ from omegaconf import DictConfig
 from jaxsmt.adapt.bagging import best_of_lists
 from jaxsmt.adapt.bpa.adaptation import adapt
 from jaxsmt.adapt.bpa.rerank import rerank
-from jaxsmt.adapt.list_commands import named_weights, read_references, with_features
 from jaxsmt.adapt.voting import chosen_texts, merge_members, vote
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
+from jaxsmt.evaluate.references import read_references
 from jaxsmt.pipeline.config.adaptation import BaggingStageConfig, BpaStageConfig, adapter_config, adapter_keys
 from jaxsmt.pipeline.config.launch import launch, run_job
 from jaxsmt.pipeline.config.schemas import ListAdaptationSchema, register_schemas
 from jaxsmt.pipeline.stages.bagging import tuned_weights
 from jaxsmt.text.streams import read_lines
 from jaxsmt.tune.lists import padded_lists
-from jaxsmt.tune.nbest import NBestLists, merge_nbest, read_nbest
+from jaxsmt.tune.nbest import NBestLists, merge_nbest, named_weights, read_nbest, with_features
 from jaxsmt.tune.scoring import score_lists
 
 register_schemas()

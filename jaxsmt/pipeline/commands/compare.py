@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.evaluate.compare import CompareConfig, compare_systems, comparison_table
+from jaxsmt.evaluate.references import read_references
 from jaxsmt.pipeline.config.launch import launch, run_job
 from jaxsmt.pipeline.config.schemas import ComparisonSchema, register_schemas, room_config
 from jaxsmt.text.streams import read_lines
@@ -21,12 +22,9 @@ def compare(config: DictConfig) -> None:
     """Prints a table: means over replicas, stars where a system differs from the first one."""
     if not config.systems or not config.references:
         raise UserError("name references=[…] and at least one system, +systems.NAME=[output files of its tuner runs]")
-    columns = [list(read_lines(path)) for path in config.references]
-    if len({len(column) for column in columns}) != 1:
-        lengths = ", ".join(str(len(column)) for column in columns)
-        raise UserError(f"the reference files have {lengths} lines: give as many in each")
+    references = read_references(config.references)
     systems = {str(name): [list(read_lines(path)) for path in paths] for name, paths in config.systems.items()}
-    results = compare_systems(systems, list(zip(*columns, strict=True)), room_config(CompareConfig, config.evaluate))
+    results = compare_systems(systems, references, room_config(CompareConfig, config.evaluate))
     sys.stdout.write(comparison_table(results))
 
 

@@ -130,7 +130,7 @@ def _report_unknown(path: str | None, unknown: Counter[str]) -> None:
         log.info("%d unknown words, %d distinct", unknown.total(), len(unknown))
     if path is not None:
         with _opened(path) as stream:
-            _write_lines(stream, unknown_lines(unknown).splitlines())
+            _write_lines(stream, unknown_lines(unknown).split("\n")[:-1])
 
 
 def _read(path: str) -> Iterator[str]:

@@ -29,6 +29,19 @@ class Joined(NamedTuple):
     place: Array
 
 
+class _Rows(NamedTuple):
+    """Rows end to end, and what their columns are."""
+
+    flat: Array
+    columns: Columns
+
+    def field(self, row: Array, column: Array) -> Array:
+        return self.flat.at[row * self.columns.width + column].get(mode="promise_in_bounds")
+
+    def estimate(self, row: Array) -> Array:
+        return jax.lax.bitcast_convert_type(self.field(row, self.columns.estimate), jnp.float32)
+
+
 class _Work(NamedTuple):
     """What a lane still needs from its parts; [MAX_PARTS - 1, L] each."""
 
@@ -47,17 +60,16 @@ def join(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixture: A
     block: lanes per step; it divides L.
     """
     columns, num = columns_of(lm.order), parts.shape[1]
-    flat = rows.reshape(-1)
-    info = _field(flat, columns, parts, columns.info)
+    pieces = _Rows(rows.reshape(-1), columns)
+    info = pieces.field(parts, columns.info)
     counts = jnp.where(is_valid[None], info[1:] & COUNT_MASK, 0)
     end = jnp.stack([counts[: part + 1].sum(0) for part in range(MAX_PARTS - 1)])
     num_words = end[-1]
     lane = jnp.sort(((255 - num_words) << _LANE_BITS) + jnp.arange(num)) & ((1 << _LANE_BITS) - 1)
-    estimates = jax.lax.bitcast_convert_type(_field(flat, columns, parts[1:], columns.estimate), jnp.float32)
-    replaced = jnp.where(is_valid, estimates.sum(0), 0.0)
+    replaced = jnp.where(is_valid, pieces.estimate(parts[1:]).sum(0), 0.0)
     mixture = None if lm_mixture is None else lm_mixture[lane]
     work = _Work(parts[1:][:, lane], end[:, lane], info[1:][:, lane] >= CLOSED)
-    piece = _first_pieces(flat, columns, parts[0][lane], replaced[lane])
+    piece = _first_pieces(pieces, parts[0][lane], replaced[lane])
 
     max_words = (MAX_PARTS - 1) * columns.num_words
     lanes_at = (num_words[None] > jnp.arange(max_words)[:, None]).sum(1)  # [T] lanes with more than t words
@@ -69,7 +81,7 @@ def join(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixture: A
         start = (number - before) * block
         own_piece, own_work = jax.tree.map(lambda array: _cut(array, start, block), (piece, work))
         own = None if mixture is None else jax.lax.dynamic_slice_in_dim(mixture, start, block, 0)
-        after = _advance(lm, flat, columns, own_piece, own_work, step, own)
+        after = _advance(lm, pieces, own_piece, own_work, step, own)
         return jax.tree.map(
             lambda array, part: jax.lax.dynamic_update_slice_in_dim(array, part, start, array.ndim - 1), piece, after
         )
@@ -78,35 +90,30 @@ def join(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixture: A
     return Joined(piece, jnp.zeros(num, jnp.int32).at[lane].set(jnp.arange(num), unique_indices=True))
 
 
-def _advance(
-    lm: SearchLm, flat: Array, columns: Columns, piece: Piece, work: _Work, step: Array, mixture: Array | None
-) -> Piece:
+def _advance(lm: SearchLm, rows: _Rows, piece: Piece, work: _Work, step: Array, mixture: Array | None) -> Piece:
     """Scores word number `step` of the lanes that have it."""
     which = (step >= work.end).sum(0)  # the part that this word belongs to
     is_active = which < MAX_PARTS - 1
     which = jnp.minimum(which, MAX_PARTS - 2)
     part, end, is_closed = _pick(work.part, which), _pick(work.end, which), _pick(work.is_closed, which)
     begin = jnp.where(which > 0, _pick(work.end, jnp.maximum(which - 1, 0)), 0)
-    word = flat.at[part * columns.width + jnp.where(is_active, step - begin, 0)].get(mode="promise_in_bounds")
+    word = rows.field(part, jnp.where(is_active, step - begin, 0))
     after = append_word(lm, piece, word, is_active, mixture)
     passes = is_active & is_closed & (step + 1 == end)  # from here on the part's own words stand
-    return after._replace(state=jnp.where(passes, _field(flat, columns, part, columns.right), after.state))
+    return after._replace(state=jnp.where(passes, rows.field(part, rows.columns.right), after.state))
 
 
-def _first_pieces(flat: Array, columns: Columns, part: Array, replaced: Array) -> Piece:
-    info = _field(flat, columns, part, columns.info)
+def _first_pieces(rows: _Rows, part: Array, replaced: Array) -> Piece:
+    columns = rows.columns
+    info = rows.field(part, columns.info)
     return Piece(
-        jnp.stack([_field(flat, columns, part, place) for place in range(columns.num_words)]),
+        jnp.stack([rows.field(part, place) for place in range(columns.num_words)]),
         info & COUNT_MASK,
         info >= CLOSED,
-        _field(flat, columns, part, columns.right),
-        jax.lax.bitcast_convert_type(_field(flat, columns, part, columns.estimate), jnp.float32),
+        rows.field(part, columns.right),
+        rows.estimate(part),
         -replaced,
     )
-
-
-def _field(flat: Array, columns: Columns, row: Array, column: int) -> Array:
-    return flat.at[row * columns.width + column].get(mode="promise_in_bounds")
 
 
 def _pick(table: Array, which: Array) -> Array:

@@ -29,6 +29,9 @@ Array = Any
 IMPOSSIBLE = -1e30  # the score of what cannot be; finite, so that sums stay ordered
 NO_CELL = 0  # the cell of an absent gap: one hypothesis, no words, score 0
 FIRST_GAP, SECOND_GAP = -1, -2  # parts of a rule's program that are no rows
+GAP_ONE, GAP_TWO, FIRST_ENTRY, NUM_ENTRIES = range(4)  # columns of `Forest.groups`
+FIRST_GROUP, NUM_GROUPS = range(2)  # columns of `Forest.cell_groups`
+FIRST_CELL, NUM_CELLS, GROUP_CLASS = range(3)  # columns of `Forest.chunks`
 CELLS_PER_CHUNK = 64
 NUM_ROUNDS = 2
 GROUP_CLASSES = (8, 32, 128, 512)  # cells with few groups are not padded to the largest number
@@ -85,14 +88,14 @@ class Forest(NamedTuple):
     rows: Array  # [S, width] int32: runs of words of the rules; row 0 has no words
     entry_score: Array  # [E] float32: rule score with penalties and estimated language model score
     entry_program: Array  # [E, MAX_PARTS] int32: rows, or FIRST_GAP or SECOND_GAP
-    groups: Array  # [G, 4] int32: cells of both gaps, first entry, number of entries
-    cell_groups: Array  # [C, 2] int32: first group, number of groups
+    groups: Array  # [G, 4] int32: GAP_ONE and GAP_TWO (cells), FIRST_ENTRY, NUM_ENTRIES
+    cell_groups: Array  # [C, 2] int32: FIRST_GROUP, NUM_GROUPS
     lm_weight: Array  # [C] float32, of the cell's sentence
     weight_norm: Array  # [C] float32, the unit of slacks
     lm_mixture: Array | None  # [C, D] float32
     start_cells: Array  # [B] int32: cells that hold <s>
     start_row: Array  # [width] int32
-    chunks: Array  # [J, 3] int32: first cell, number of cells, place in GROUP_CLASSES
+    chunks: Array  # [J, 3] int32: FIRST_CELL, NUM_CELLS, GROUP_CLASS (place in GROUP_CLASSES)
     num_chunks: Array  # [] int32
 
 
@@ -135,6 +138,15 @@ class _Found(NamedTuple):
     piece: Piece
 
 
+class _Search(NamedTuple):
+    """What stays the same while a chart is filled."""
+
+    lm: SearchLm
+    forest: Forest
+    beam: Beam
+    table_limit: int
+
+
 class _State(NamedTuple):
     rows: Array  # [S + C·K, width]
     chart: Chart
@@ -154,8 +166,10 @@ def unpack_choice(choice: Array) -> tuple[Array, Array, Array]:
 def fill_chart(lm: SearchLm, forest: Forest, beam: Beam, table_limit: int, keep_edges: bool = False) -> Chart:
     """Fills all cells. `table_limit` is the largest number of entries a group has."""
 
+    search = _Search(lm, forest, beam, table_limit)
+
     def body(chunk: Array, state: _State) -> _State:
-        return _fill_chunk(lm, forest, beam, table_limit, forest.chunks[chunk], state)
+        return _fill_chunk(search, forest.chunks[chunk], state)
 
     return jax.lax.fori_loop(0, forest.num_chunks, body, _init(forest, beam, keep_edges)).chart
 
@@ -177,13 +191,14 @@ def _init(forest: Forest, beam: Beam, keep_edges: bool) -> _State:
     return _State(rows, Chart(kept, none, none, edges, jnp.int32(0)))
 
 
-def _fill_chunk(lm: SearchLm, forest: Forest, beam: Beam, table_limit: int, chunk: Array, state: _State) -> _State:
-    first_cell, num_cells, group_class = chunk[0], chunk[1], chunk[2]
+def _fill_chunk(search: _Search, chunk: Array, state: _State) -> _State:
+    lm, forest, beam, _ = search
+    first_cell, num_cells, group_class = chunk[FIRST_CELL], chunk[NUM_CELLS], chunk[GROUP_CLASS]
     cells = first_cell + jnp.arange(CELLS_PER_CHUNK)
     ranges = jax.lax.dynamic_slice_in_dim(forest.cell_groups, first_cell, CELLS_PER_CHUNK, 0)
     ranges = ranges * (jnp.arange(CELLS_PER_CHUNK) < num_cells)[:, None]
     unit = jax.lax.dynamic_slice_in_dim(forest.weight_norm, first_cell, CELLS_PER_CHUNK, 0)[:, None]
-    branches = [partial(_best_rules, forest, beam, table_limit, size) for size in GROUP_CLASSES]
+    branches = [partial(_best_rules, search, size) for size in GROUP_CLASSES]
 
     def expand(number: Array, found: _Found) -> _Found:
         """One round; both share one copy of the code that joins."""
@@ -192,7 +207,7 @@ def _fill_chunk(lm: SearchLm, forest: Forest, beam: Beam, table_limit: int, chun
             lambda: jax.lax.switch(group_class, branches, state.chart.score[:, 0], ranges, unit),
             lambda: _neighbours(forest, beam, jax.tree.map(lambda array: array[0], found), state.chart.score, unit),
         )
-        score, piece = _evaluate(lm, forest, beam, cells, candidates, estimate > IMPOSSIBLE / 2, state)
+        score, piece = _evaluate(search, cells, candidates, estimate > IMPOSSIBLE / 2, state)
         return jax.tree.map(
             lambda array, part: jax.lax.dynamic_update_index_in_dim(array, part, number, 0),
             found,
@@ -211,14 +226,15 @@ def _nothing_found(lm: SearchLm, beam: Beam) -> _Found:
     return _Found(numbers, Candidates(integers, integers, integers, integers), piece)
 
 
-def _best_rules(
-    forest: Forest, beam: Beam, table_limit: int, num_groups: int, best: Array, ranges: Array, unit: Array
-) -> tuple[Array, Candidates]:
+def _best_rules(search: _Search, num_groups: int, best: Array, ranges: Array, unit: Array) -> tuple[Array, Candidates]:
     """The best (group, rule) of each cell by additive score: [Q, M] estimates and candidates with i = j = 0."""
+    _, forest, beam, table_limit = search
     offset = jnp.arange(num_groups)[None]
-    group = jnp.where(offset < ranges[:, 1:], ranges[:, :1] + offset, 0)  # [Q, G]
-    gap_one, gap_two, entry, num_entries = (forest.groups[:, column][group] for column in range(4))
-    base = jnp.where(offset < ranges[:, 1:], best[gap_one] + best[gap_two], 2 * IMPOSSIBLE)
+    is_group = offset < ranges[:, NUM_GROUPS, None]
+    group = jnp.where(is_group, ranges[:, FIRST_GROUP, None] + offset, 0)  # [Q, G]
+    columns = (GAP_ONE, GAP_TWO, FIRST_ENTRY, NUM_ENTRIES)
+    gap_one, gap_two, entry, num_entries = (forest.groups[:, column][group] for column in columns)
+    base = jnp.where(is_group, best[gap_one] + best[gap_two], 2 * IMPOSSIBLE)
     rule = jnp.arange(table_limit)[None, None]
     is_entry = rule < num_entries[..., None]
     scores = jnp.where(is_entry, forest.entry_score[jnp.where(is_entry, entry[..., None] + rule, 0)], IMPOSSIBLE)
@@ -252,7 +268,7 @@ def _neighbours(forest: Forest, beam: Beam, found: _Found, chart_score: Array, u
     top_score, index = _top_k(found.score, min(beam.expanded, beam.rules))
     group, rule = (jnp.take_along_axis(array, index, 1) for array in found.candidates[:2])
     losses = []
-    for column in range(2):
+    for column in (GAP_ONE, GAP_TWO):
         kept = chart_score[forest.groups[:, column][group]]  # [Q, T, K]
         losses.append((kept - kept[..., :1]).reshape(kept.shape[0], -1))
     estimate = top_score[:, rank] + losses[0][:, rank * beam.kept + first] + losses[1][:, rank * beam.kept + second]
@@ -283,19 +299,15 @@ def _grid(beam: Beam) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _evaluate(
-    lm: SearchLm,
-    forest: Forest,
-    beam: Beam,
-    cells: Array,
-    candidates: Candidates,
-    is_valid: Array,
-    state: _State,
+    search: _Search, cells: Array, candidates: Candidates, is_valid: Array, state: _State
 ) -> tuple[Array, Piece]:
     """Scores candidates [Q, M] with the language model; pieces have axes [..., Q, M]."""
+    lm, forest, beam, _ = search
     shape = is_valid.shape
     group = forest.groups[candidates.group]  # [Q, M, 4]
-    entry = jnp.where(is_valid, group[..., 2] + candidates.rule, 0)
-    hypotheses = [group[..., 0] * beam.kept + candidates.first, group[..., 1] * beam.kept + candidates.second]
+    entry = jnp.where(is_valid, group[..., FIRST_ENTRY] + candidates.rule, 0)
+    slots = ((GAP_ONE, candidates.first), (GAP_TWO, candidates.second))
+    hypotheses = [group[..., gap] * beam.kept + slot for gap, slot in slots]
     program = forest.entry_program[entry]  # [Q, M, MAX_PARTS]
     first_row = forest.rows.shape[0]
     parts = [

@@ -19,7 +19,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsmt.lm.automaton import ROOT, Automaton, to_device
+from jaxsmt.lm.automaton import (
+    ARC_LOG_P,
+    ARC_NEXT,
+    ARC_STATE,
+    ROOT,
+    STATE_SUFFIX,
+    UNIGRAM_LOG_P,
+    UNIGRAM_NEXT,
+    UNIGRAM_WORD,
+    Automaton,
+    to_device,
+)
 from jaxsmt.lm.scoring import look_up, mix, score
 from jaxsmt.text.vocabulary import PAD
 
@@ -65,15 +76,17 @@ def _rest_gains(automaton: Automaton) -> np.ndarray:
     if not automaton.unigram_rest.shape[1]:
         return np.zeros((num_states, 0), np.float32)
     gain = np.zeros((num_states, automaton.num_models), np.float32)
-    suffix, length = automaton.states[:, 0], np.zeros(num_states, np.int32)
+    suffix, length = automaton.states[:, STATE_SUFFIX], np.zeros(num_states, np.int32)
     for _ in range(automaton.order):  # the context without its first word is one word shorter
         length = np.where(np.arange(num_states) == ROOT, 0, length[suffix] + 1).astype(np.int32)
-    arcs = automaton.arcs
-    own = np.flatnonzero((arcs[:, 0] >= 0) & (length[arcs[:, 2]] == length[arcs[:, 0]] + 1))  # leads to its own context
-    gain[arcs[own, 2]] = automaton.arc_rest[own] - np.ascontiguousarray(arcs[own, 3:]).view(np.float32)
-    unigrams = automaton.unigrams
-    own = np.flatnonzero((length[unigrams[:, 0]] == 1) & (unigrams[:, 1] == np.arange(len(unigrams))))
-    gain[unigrams[own, 0]] = automaton.unigram_rest[own] - np.ascontiguousarray(unigrams[own, 2:]).view(np.float32)
+    arcs, unigrams = automaton.arcs, automaton.unigrams
+    before, after = arcs[:, ARC_STATE], arcs[:, ARC_NEXT]
+    own = np.flatnonzero((before >= 0) & (length[after] == length[before] + 1))  # leads to its own context
+    gain[after[own]] = automaton.arc_rest[own] - np.ascontiguousarray(arcs[own, ARC_LOG_P]).view(np.float32)
+    after, word = unigrams[:, UNIGRAM_NEXT], unigrams[:, UNIGRAM_WORD]
+    own = np.flatnonzero((length[after] == 1) & (word == np.arange(len(unigrams))))
+    log_p = np.ascontiguousarray(unigrams[own, UNIGRAM_LOG_P]).view(np.float32)
+    gain[after[own]] = automaton.unigram_rest[own] - log_p
     return gain
 
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.common.ragged import Ragged, concatenate, offsets_of, ragged_from_rows
-from jaxsmt.search.decoder import Batch, Decoder, Request, complete_request
+from jaxsmt.common.ragged import Ragged, concatenate, numbered_runs, ragged_from_rows
+from jaxsmt.search.decoder import DecodedBatch, Decoder, Request, complete_request
 from jaxsmt.search.nbest.derivation import GLUE, RULE, SWAP, UNKNOWN_WORD, Derivation
 from jaxsmt.search.nbest.hypergraph import hypergraph_of
 from jaxsmt.search.nbest.kbest import Found, best_ways
-from jaxsmt.search.nbest.rescoring import FeatureVectors, RuleCounts, feature_vectors
+from jaxsmt.search.nbest.rescoring import DerivationCounts, FeatureVectors, feature_vectors
 from jaxsmt.search.nbest.sides import sides_of
 from jaxsmt.search.nbest.unfold import Steps, Trees, steps_of, sums_by_owner, tokens_of
 from jaxsmt.search.plan.forest import Sizes
@@ -54,7 +54,7 @@ class _Part(NamedTuple):
     sentence: np.ndarray
     score: np.ndarray
     tokens: Ragged
-    counts: RuleCounts
+    counts: DerivationCounts
     trees: Trees | None
 
 
@@ -104,14 +104,14 @@ def nbest(
 
 def _found(
     decoder: Decoder, request: Request, size: int, distinct: bool, sizes: Sizes | None
-) -> Iterator[tuple[Batch, list[Found]]]:
+) -> Iterator[tuple[DecodedBatch, list[Found]]]:
     for batch in _ahead(decoder.charts(request, sizes, keep_edges=True)):
         graph = hypergraph_of(batch.chart, batch.plan)
         sides, side = sides_of(batch.reader, graph.entry, batch.plan.cell_start[graph.cell])
         yield batch, [found for found in best_ways(graph, sides, side, size, distinct) if len(found.way)]
 
 
-def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+def _ahead(batches: Iterator[DecodedBatch]) -> Iterator[DecodedBatch]:
     """The same batches; each is asked for before the one before it is given out, so that the device has work."""
     last = next(batches, None)
     while last is not None:
@@ -120,14 +120,14 @@ def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
         last = following
 
 
-def _scores(batch: Batch, found: Found) -> np.ndarray:
+def _scores(batch: DecodedBatch, found: Found) -> np.ndarray:
     """[H] float64"""
     graph, of = found.graph, found.sentence
     start = batch.profiles.start_score[batch.profiles.of_sentence]
     return (start + graph.score)[of] - found.ways.loss[found.way] * graph.unit[of]
 
 
-def _parts(decoder: Decoder, batch: Batch, parts: list[Found]) -> list[_Part]:
+def _parts(decoder: Decoder, batch: DecodedBatch, parts: list[Found]) -> list[_Part]:
     steps = [steps_of(found) for found in parts]
     features = _features_of_sides(decoder, batch, parts, steps)
     return [
@@ -142,7 +142,7 @@ def _parts(decoder: Decoder, batch: Batch, parts: list[Found]) -> list[_Part]:
     ]
 
 
-def _features_of_sides(decoder: Decoder, batch: Batch, parts: list[Found], steps: list[Steps]) -> np.ndarray:
+def _features_of_sides(decoder: Decoder, batch: DecodedBatch, parts: list[Found], steps: list[Steps]) -> np.ndarray:
     """[U + N, F] float64: the features of all sides that are rules and occur, else 0."""
     sides = parts[0].sides
     profile = np.full(len(sides.pair), -1)  # entries are those of one profile
@@ -154,10 +154,10 @@ def _features_of_sides(decoder: Decoder, batch: Batch, parts: list[Found], steps
     return features
 
 
-def _counts(found: Found, steps: Steps, features: np.ndarray) -> RuleCounts:
+def _counts(found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
     kind, num = found.sides.kind[steps.side], len(found.way)
     rules = np.flatnonzero(kind == RULE)
-    return RuleCounts(
+    return DerivationCounts(
         sums_by_owner(steps.owner[rules], features[steps.side[rules]], num),
         np.bincount(steps.owner, minlength=num) + 1,  # S → <s>
         np.bincount(steps.owner[kind == GLUE], minlength=num),
@@ -168,12 +168,11 @@ def _counts(found: Found, steps: Steps, features: np.ndarray) -> RuleCounts:
 
 def _places(lengths: list[int]) -> np.ndarray:
     """[2, H]: part, and place in the part."""
-    part = np.repeat(np.arange(len(lengths)), lengths)
-    return np.stack([part, np.arange(len(part)) - offsets_of(np.array(lengths, np.int64))[part]])
+    return np.stack(numbered_runs(np.array(lengths, np.int64)))
 
 
-def _joined(parts: Sequence[RuleCounts], order: np.ndarray, num_features: int) -> RuleCounts:
+def _joined(parts: Sequence[DerivationCounts], order: np.ndarray, num_features: int) -> DerivationCounts:
     if not parts:
-        return RuleCounts(np.zeros((0, num_features)), *(np.zeros(0, np.int64) for _ in range(4)))
+        return DerivationCounts(np.zeros((0, num_features)), *(np.zeros(0, np.int64) for _ in range(4)))
     columns = {field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(parts[0])}
-    return RuleCounts(**{name: values[order] for name, values in columns.items()})
+    return DerivationCounts(**{name: values[order] for name, values in columns.items()})

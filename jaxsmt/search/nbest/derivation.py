@@ -6,14 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
-from jaxsmt.search.chart.kernel import NO_CELL, unpack_choice
+from jaxsmt.search.chart.kernel import FIRST_ENTRY, GAP_ONE, GAP_TWO, NO_CELL, unpack_choice
 from jaxsmt.search.plan.forest import Plan
 from jaxsmt.search.plan.lists import NO_PAIR
 from jaxsmt.search.rules.grammar import Grammar
 from jaxsmt.text.vocabulary import NONTERMINALS, PAD
 
 RULE, GLUE, START, END, UNKNOWN_WORD, STRAIGHT, SWAP, FORCED = range(8)
-KIND_NAMES = ("rule", "glue", "start", "end", "unknown", "straight", "swap", "forced")
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class Reader:
     def node(self, cell: int, group: int, rule: int, children: tuple[Node, ...]) -> Node:
         """The application of a group's rule in a cell."""
         start, end = int(self.plan.cell_start[cell]), int(self.plan.cell_end[cell])
-        entry = int(self.plan.forest.groups[group, 2]) + rule
+        entry = int(self.plan.forest.groups[group, FIRST_ENTRY]) + rule
         pair = int(self.plan.lists.pair[entry])
         if pair <= NO_PAIR:
             kind, target, places = self.special(NO_PAIR - pair, start, end)
@@ -137,7 +136,7 @@ class Reader:
 
     def gaps(self, group: int) -> list[int]:
         """Cells of the group's gaps."""
-        return [int(cell) for cell in self.plan.forest.groups[group, :2] if cell != NO_CELL]
+        return [int(cell) for cell in self.plan.forest.groups[group, GAP_ONE : GAP_TWO + 1] if cell != NO_CELL]
 
     def is_start(self, cell: int) -> bool:
         return NO_CELL < cell <= len(self.plan.last_cells)

@@ -15,10 +15,11 @@ depend on their order, so derivations that tie do so on every machine, in every 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.search.chart.kernel import NO_CELL, Chart, Edges, unpack_choice
+from jaxsmt.search.chart.kernel import FIRST_ENTRY, GAP_ONE, GAP_TWO, NO_CELL, Chart, Edges, unpack_choice
 from jaxsmt.search.plan.forest import Plan
 
 NO_NODE = 0  # the tail of an absent gap, and of S → <s>: no words, no loss
@@ -62,6 +63,25 @@ class Hypergraph:
         return replace(self, **columns, tails=self.tails[:, edges], levels=np.searchsorted(edges, self.levels))
 
 
+class ChartEdges(NamedTuple):
+    """Edges sorted by node; the fields are those of `Hypergraph`, [E] or [2, E]."""
+
+    node: np.ndarray
+    entry: np.ndarray
+    group: np.ndarray
+    tails: np.ndarray
+    loss: np.ndarray
+    sentence: np.ndarray
+
+
+class Roots(NamedTuple):
+    """Nodes of whole sentences [B]; score and unit as in `Hypergraph`."""
+
+    node: np.ndarray
+    score: np.ndarray
+    unit: np.ndarray
+
+
 def hypergraph_of(chart: Chart, plan: Plan) -> Hypergraph:
     """All edges of a chart that the whole sentences can use."""
     assert chart.edges is not None, "the chart was filled without keep_edges"
@@ -71,22 +91,20 @@ def hypergraph_of(chart: Chart, plan: Plan) -> Hypergraph:
     sentence = plan.cell_sentence[node // num_slots]
     unit = _units(score, sentence, len(plan.last_cells))
     loss = np.rint((kept.reshape(-1)[node].astype(np.float64) - score) / unit[sentence]).astype(np.int64)
-    roots = (plan.last_cells * num_slots).astype(np.int32)
-    best = kept.reshape(-1)[roots].astype(np.float64)
-    return make_hypergraph(num_slots, kept.size, node, entry, group, tails, loss, sentence, roots, best, unit)
+    edges = ChartEdges(node, entry, group, tails, loss, sentence)
+    last = (plan.last_cells * num_slots).astype(np.int32)
+    return make_hypergraph(edges, Roots(last, kept.reshape(-1)[last].astype(np.float64), unit), kept.shape)
 
 
-def make_hypergraph(
-    num_slots: int, num_nodes: int, node: np.ndarray, entry: np.ndarray, group: np.ndarray, tails: np.ndarray,
-    loss: np.ndarray, sentence: np.ndarray, roots: np.ndarray, score: np.ndarray, unit: np.ndarray,
-) -> Hypergraph:  # fmt: skip
-    """From edges sorted by node, those that the roots can reach; tails are in cells with smaller numbers."""
-    cell = node // num_slots
-    levels = _levels(cell, tails // num_slots, num_nodes // num_slots)
-    outside, through = _outside(node, tails, loss, levels, roots, num_nodes)
+def make_hypergraph(edges: ChartEdges, roots: Roots, shape: tuple[int, ...]) -> Hypergraph:
+    """Those edges that the roots can reach; tails are in cells with smaller numbers. shape: C cells, K slots."""
+    num_cells, num_slots = shape
+    cell, most = edges.node // num_slots, np.zeros(num_cells * num_slots, np.int64)
+    levels = _levels(cell, edges.tails // num_slots, num_cells)
+    outside, through = _outside(edges, levels, roots.node, len(most))
     graph = Hypergraph(
-        cell, node, entry, group, tails, loss, through, sentence, outside, np.zeros(num_nodes, np.int64), roots,
-        score, unit, levels,
+        cell, edges.node, edges.entry, edges.group, edges.tails, edges.loss, through, edges.sentence, outside, most,
+        roots.node, roots.score, roots.unit, levels,
     ).take(np.flatnonzero(through < NO_LOSS_YET))  # fmt: skip
     return replace(graph, most=_most(graph))
 
@@ -101,10 +119,10 @@ def _read_edges(edges: Edges, plan: Plan, num_slots: int) -> tuple[np.ndarray, .
     group = group.reshape(-1)[places]
     rule, *slots = unpack_choice(choice.reshape(-1)[places])
     table = np.asarray(plan.forest.groups)[group]
-    tails = np.stack([table[:, gap] * num_slots + slots[gap] for gap in range(2)])
+    tails = np.stack([table[:, GAP_ONE] * num_slots + slots[0], table[:, GAP_TWO] * num_slots + slots[1]])
     is_empty = tails // num_slots <= NO_CELL + len(plan.last_cells)  # <s> has no words of the output
     tails[is_empty] = NO_NODE
-    return node, group, table[:, 2] + rule, tails, score.reshape(-1)[places].astype(np.float64)
+    return node, group, table[:, FIRST_ENTRY] + rule, tails, score.reshape(-1)[places].astype(np.float64)
 
 
 def _units(score: np.ndarray, sentence: np.ndarray, num_sentences: int) -> np.ndarray:
@@ -131,16 +149,17 @@ def _spans(levels: np.ndarray) -> Iterator[slice]:
 
 
 def _outside(
-    node: np.ndarray, tails: np.ndarray, loss: np.ndarray, levels: np.ndarray, roots: np.ndarray, num_nodes: int
+    edges: ChartEdges, levels: np.ndarray, roots: np.ndarray, num_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """outside [C · K] and through [E], see the top of this file."""
+    node = edges.node
     outside, through = np.full(num_nodes, NO_LOSS_YET), np.full(len(node), NO_LOSS_YET)
     outside[roots] = 0
-    for edges in reversed(list(_spans(levels))):
-        here = outside[node[edges]]
-        used = np.flatnonzero(here < NO_LOSS_YET) + edges.start
-        through[used] = outside[node[used]] + loss[used]
-        for column in tails:
+    for level in reversed(list(_spans(levels))):
+        here = outside[node[level]]
+        used = np.flatnonzero(here < NO_LOSS_YET) + level.start
+        through[used] = outside[node[used]] + edges.loss[used]
+        for column in edges.tails:
             np.minimum.at(outside, column[used], through[used])
     return outside, through
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.ragged import numbered_runs, ranks_in_runs
 from jaxsmt.search.nbest.hypergraph import NO_NODE, Hypergraph
 from jaxsmt.search.nbest.sides import Sides, Strings, base_powers, filled_strings
 
@@ -75,7 +76,7 @@ def best_ways(graph: Hypergraph, sides: Sides, side: np.ndarray, size: int, dist
         found = np.where(waiting, count[graph.roots], 0)
         done = waiting & ((found >= size) | (limit == NO_LIMIT))
         sentence = np.repeat(np.arange(len(done)), np.where(done, found, 0))
-        way = np.repeat(first[graph.roots], np.where(done, found, 0)) + _ranks(sentence)
+        way = np.repeat(first[graph.roots], np.where(done, found, 0)) + ranks_in_runs(sentence)
         yield Found(part, sides, part_side, ways, sentence, way)
         waiting &= ~done
         limit = _raised(limit, found, size)
@@ -100,14 +101,20 @@ def _raised(limit: np.ndarray, found: np.ndarray, size: int) -> np.ndarray:
     return np.minimum(limit * np.clip(growth, _LEAST_GROWTH, _MOST_GROWTH) + 1, NO_LIMIT).astype(np.int64)
 
 
+@dataclass
 class _Climb:
-    """One pass from the leaves to the roots."""
+    """One pass from the leaves to the roots; the fields are the arguments of `best_ways`, limit [B] is δ."""
 
-    def __init__(
-        self, graph: Hypergraph, sides: Sides, side: np.ndarray, limit: np.ndarray, size: int, distinct: bool
-    ) -> None:
-        self.graph, self.sides, self.side, self.size, self.distinct = graph, sides, side, size, distinct
-        self.budget = limit[graph.sentence] - graph.through  # what an edge's tails may lose
+    graph: Hypergraph
+    sides: Sides
+    side: np.ndarray
+    limit: np.ndarray
+    size: int
+    distinct: bool
+
+    def __post_init__(self) -> None:
+        graph = self.graph
+        self.budget = self.limit[graph.sentence] - graph.through  # what an edge's tails may lose
         self.first, self.count = np.zeros(len(graph.outside), np.int64), np.zeros(len(graph.outside), np.int64)
         self.count[NO_NODE] = 1
         nothing = np.zeros(1, np.int64)
@@ -152,7 +159,7 @@ class _Climb:
         order = np.argsort((number << _LOSS_BITS) | loss, kind="stable")
         if self.distinct:
             order = order[_is_first((strings.hash + number.astype(np.uint64) * _NODE_STEP)[order])]
-        order = order[_ranks(number[order]) < self.size]
+        order = order[ranks_in_runs(number[order]) < self.size]
         nodes, counts = np.unique(node[order], return_counts=True)
         self.first[nodes], self.count[nodes] = self.num + np.cumsum(counts) - counts, counts
         self._append(Ways(loss[order], edge[order], below[:, order], strings.hash[order], strings.length[order]))
@@ -163,14 +170,10 @@ class _Climb:
         A pair of ranks (i, j) is behind (i + 1)(j + 1) - 1 better ones of the same edge.
         """
         first, second = self.graph.tails[:, edges]
-        num = self._within(first, self.budget[edges])
-        row = np.repeat(np.arange(len(edges)), num)
-        rank = np.arange(len(row)) - np.repeat(np.cumsum(num) - num, num)
+        row, rank = numbered_runs(self._within(first, self.budget[edges]))
         one = self.first[first[row]] + rank
         num = self._within(second[row], self.budget[edges[row]] - self.ways.loss[one])
-        num = np.minimum(num, self.size // (rank + 1))
-        again = np.repeat(np.arange(len(row)), num)
-        rank = np.arange(len(again)) - np.repeat(np.cumsum(num) - num, num)
+        again, rank = numbered_runs(np.minimum(num, self.size // (rank + 1)))
         two = self.first[second[row[again]]] + rank
         return edges[row[again]], np.stack([one[again], two])
 
@@ -210,12 +213,6 @@ def _grown(column: np.ndarray, used: int, size: int) -> np.ndarray:
     grown = np.zeros((*column.shape[:-1], size), column.dtype)
     grown[..., :used] = column[..., :used]
     return grown
-
-
-def _ranks(group: np.ndarray) -> np.ndarray:
-    """[n] places within runs of equal values."""
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    return np.arange(len(group)) - np.repeat(starts, np.diff(starts, append=len(group)))
 
 
 def _is_first(keys: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ class FeatureVectors:
 
 
 @dataclass(frozen=True)
-class RuleCounts:
+class DerivationCounts:
     """What the rules of H derivations add up to.
 
     rule: [H, F] float64, sums of the rules' features.
@@ -57,12 +57,12 @@ def rescore(
     of = np.arange(len(derivations)) if rows is None else np.asarray(rows, np.int64)
     kinds = np.array([_counts(derivation) for derivation in derivations], np.int64).reshape(-1, 4)
     tokens = ragged_from_rows([derivation.tokens for derivation in derivations])
-    counts = RuleCounts(_rule_sums(decoder, request, of, derivations), *kinds.T)
+    counts = DerivationCounts(_rule_sums(decoder, request, of, derivations), *kinds.T)
     return feature_vectors(decoder, request, of, tokens, counts)
 
 
 def feature_vectors(
-    decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged, counts: RuleCounts
+    decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged, counts: DerivationCounts
 ) -> FeatureVectors:
     """The features of derivations of sentences `of` [H] with output `tokens`; the request is complete."""
     weights = {name: value[of].astype(np.float64) for name, value in vars(request.weights).items()}

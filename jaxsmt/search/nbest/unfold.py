@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.common.ragged import Ragged, offsets_of
+from jaxsmt.common.ragged import Ragged, offsets_of, ranges
+from jaxsmt.search.chart.kernel import FIRST_ENTRY
 from jaxsmt.search.nbest.derivation import START_NODE, Node, Reader
 from jaxsmt.search.nbest.kbest import Found
 from jaxsmt.search.nbest.sides import Sides
@@ -56,9 +57,7 @@ def tokens_of(steps: Steps, sides: Sides, lengths: np.ndarray) -> Ragged:
     gaps_before = np.cumsum(is_gap, 1)[side, column]
     words_before = column - gaps_before
     first_word = np.searchsorted(side, np.arange(len(sides.tokens) + 1))
-    num = np.diff(first_word)[steps.side]
-    step = np.repeat(np.arange(len(num)), num)
-    word = first_word[steps.side][step] + np.arange(len(step)) - np.repeat(np.cumsum(num) - num, num)
+    word, step = ranges(first_word[steps.side], np.diff(first_word)[steps.side])
     gaps = np.stack([np.zeros_like(steps.at), steps.gaps[0], steps.gaps.sum(0, dtype=np.int32)])
     offsets = offsets_of(lengths)
     place = offsets[steps.owner[step]] + steps.at[step] + words_before[word] + gaps[gaps_before[word], step]
@@ -95,6 +94,6 @@ class Trees:
                 START_NODE if self.reader.is_start(cell) else self._node(int(below))
                 for cell, below in zip(cells, ways.below[:, way].tolist(), strict=False)
             )
-            rule = int(graph.entry[edge]) - int(plan.forest.groups[group, 2])
+            rule = int(graph.entry[edge]) - int(plan.forest.groups[group, FIRST_ENTRY])
             self.made[way] = self.reader.node(int(graph.cell[edge]), group, rule, children)
         return self.made[way]

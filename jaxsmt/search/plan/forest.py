@@ -11,9 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsmt.common.grouping import sorted_distinct
-from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, GROUP_CLASSES, NO_CELL, Forest
+from jaxsmt.common.ragged import numbered_runs, ranks_in_runs
+from jaxsmt.common.sizes import filled_rows
+from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, FIRST_ENTRY, GROUP_CLASSES, NO_CELL, Forest
 from jaxsmt.search.plan.lists import RuleLists
 from jaxsmt.search.plan.matching import Matches
+from jaxsmt.search.plan.profiles import Profiles
 
 NO_SPAN = -1
 
@@ -129,8 +132,7 @@ def block_groups(
     """X[s, m] X[m, e], swapped and in order, for spans of at most `most` words (inversion transduction, Wu 1997)."""
     exists = np.zeros(int(layout.base[-1]), bool)
     exists[spans] = True
-    sentence = np.repeat(np.arange(len(layout.lengths)), layout.lengths)
-    start = np.arange(len(sentence)) - (np.cumsum(layout.lengths) - layout.lengths)[sentence]
+    sentence, start = numbered_runs(layout.lengths)
     parts = []
     for total in range(2, most + 1):  # blocks may be made of blocks
         inside = start + total <= layout.lengths[sentence]
@@ -154,16 +156,11 @@ def plan_batch(
     layout: Layout,
     groups: Groups,
     lists: RuleLists,
-    lm_weight: np.ndarray,
-    weight_norm: np.ndarray,
-    lm_mixture: np.ndarray | None,
+    profiles: Profiles,
     start_row: np.ndarray,
     sizes: Sizes,
 ) -> Plan:
-    """Numbers the cells by level, sorts groups by cell and fills everything up to `sizes`.
-
-    lm_weight, weight_norm: [B]; lm_mixture: [B, D] or None.
-    """
+    """Numbers the cells by level, sorts groups by cell and fills everything up to `sizes`."""
     cells = sorted_distinct(groups.cell)  # some may be left without groups, and stay empty
     groups = _usable(layout, groups)
     num_sentences = len(layout.lengths)
@@ -189,20 +186,22 @@ def plan_batch(
 
     zeros = np.zeros(num_sentences, np.int64)
     cell_sentence = described(sentence, np.arange(num_sentences))
+    profile = profiles.of_sentence[cell_sentence]
+    weights, lm_mixture = profiles.weights, profiles.lm_mixture
     first_chunked = 1 + num_sentences
     chunks = _chunks(level[order], group_class[order], first_chunked)
     forest = Forest(
-        rows=_filled(lists.rows, sizes.rows),
-        entry_score=_filled(lists.score, sizes.entries),
-        entry_program=_filled(lists.program, sizes.entries),
-        groups=_filled(table.astype(np.int32), sizes.groups),
-        cell_groups=_filled(np.stack([first_group[:-1], np.diff(first_group)], 1).astype(np.int32), sizes.cells),
-        lm_weight=_filled(lm_weight[cell_sentence].astype(np.float32), sizes.cells),
-        weight_norm=_filled(weight_norm[cell_sentence].astype(np.float32), sizes.cells),
-        lm_mixture=None if lm_mixture is None else _filled(lm_mixture[cell_sentence].astype(np.float32), sizes.cells),
-        start_cells=_filled(number[starts].astype(np.int32), sizes.sentences),
+        rows=filled_rows(lists.rows, sizes.rows),
+        entry_score=filled_rows(lists.score, sizes.entries),
+        entry_program=filled_rows(lists.program, sizes.entries),
+        groups=filled_rows(table.astype(np.int32), sizes.groups),
+        cell_groups=filled_rows(np.stack([first_group[:-1], np.diff(first_group)], 1).astype(np.int32), sizes.cells),
+        lm_weight=filled_rows(weights.lm[profile].astype(np.float32), sizes.cells),
+        weight_norm=filled_rows(weights.norm[profile].astype(np.float32), sizes.cells),
+        lm_mixture=None if lm_mixture is None else filled_rows(lm_mixture[profile].astype(np.float32), sizes.cells),
+        start_cells=filled_rows(number[starts].astype(np.int32), sizes.sentences),
         start_row=start_row,
-        chunks=_filled(chunks, sizes.cells),
+        chunks=filled_rows(chunks, sizes.cells),
         num_chunks=np.int32(len(chunks)),
     )
     return Plan(forest, lists, cell_sentence, described(start, zeros), described(end, zeros), number[layout.last()])
@@ -223,9 +222,8 @@ def _at_most(table: np.ndarray, owner: np.ndarray, score: np.ndarray) -> tuple[n
     counts = np.bincount(owner)
     if counts.max(initial=0) <= GROUP_CLASSES[-1]:
         return table, owner
-    order = np.lexsort((-score[table[:, 2]], owner))
-    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    keep = np.sort(order[rank < GROUP_CLASSES[-1]])
+    order = np.lexsort((-score[table[:, FIRST_ENTRY]], owner))
+    keep = np.sort(order[ranks_in_runs(owner) < GROUP_CLASSES[-1]])
     return table[keep], owner[keep]
 
 
@@ -237,12 +235,3 @@ def _chunks(level: np.ndarray, group_class: np.ndarray, first_cell: int) -> np.n
         for at in range(begin, end, CELLS_PER_CHUNK):
             chunks.append((first_cell + at, min(CELLS_PER_CHUNK, end - at), int(group_class[at])))
     return np.array(chunks, np.int32).reshape(-1, 3)
-
-
-def _filled(values: np.ndarray, size: int) -> np.ndarray:
-    """`values` with zeros up to `size` rows."""
-    if len(values) > size:
-        raise AssertionError(f"{len(values)} rows in a forest made for {size}")
-    full = np.zeros((size, *values.shape[1:]), values.dtype)
-    full[: len(values)] = values
-    return full

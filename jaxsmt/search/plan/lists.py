@@ -1,12 +1,11 @@
-"""Ranked lists of rules: the translations of each source side, best first, at most `table_limit` of them."""
+"""Lists of rules as the device has them: ranked translations of source sides, then entries beside the grammar."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
+from jaxsmt.search.plan.ranking import Ranking
 from jaxsmt.search.rules.grammar import Programs
-from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP, SearchWeights
 
 NO_PAIR = -1  # an entry that is no rule of the grammar
 
@@ -29,71 +28,22 @@ class RuleLists:
     pair: np.ndarray
 
 
-@dataclass(frozen=True)
-class Specials:
-    """Entries beside the grammar, one list each: glue, sentence ends, unknown words, forced translations; [Z] each.
-
-    profile: whose weights they are scored with.
-    target: place in `programs`.
-    num_rules, num_glue, num_swaps, num_unknown: feature counts; words are counted by `programs`.
-    """
-
-    profile: np.ndarray
-    target: np.ndarray
-    num_rules: np.ndarray
-    num_glue: np.ndarray
-    num_swaps: np.ndarray
-    num_unknown: np.ndarray
-    programs: Programs
-
-
-class RankedRules(NamedTuple):
-    """Entries by (list, score descending, pair); [E] each.
-
-    target: place in the programs.
-    """
-
-    pair: np.ndarray
-    list: np.ndarray
-    score: np.ndarray
-    target: np.ndarray
-
-
-def assemble_lists(
-    programs: Programs,
-    ranked: RankedRules,
-    num_lists: int,
-    specials: Specials,
-    weights: SearchWeights,
-) -> RuleLists:
-    """Ranked lists, then one list for each special entry; runs are gathered into one small table."""
-    pair, list_of_entry, score, target = ranked
-    special_score = _special_scores(specials, weights)
-    own, own_rows = _compact(programs.program[target], programs.rows)
-    extra, extra_rows = _compact(specials.programs.program[specials.target], specials.programs.rows)
+def assemble_lists(ranking: Ranking, special_programs: Programs, special_score: np.ndarray) -> RuleLists:
+    """Ranked lists, then one list for each special entry [Z]; runs are gathered into one small table."""
+    programs, ranked = ranking.programs, ranking.entries
+    own, own_rows = _compact(programs.program[ranked.target], programs.rows)
+    extra, extra_rows = _compact(special_programs.program, special_programs.rows)
     extra = np.where(extra > 0, extra + len(own_rows) - 1, extra)
-    count = np.bincount(list_of_entry, minlength=num_lists)
+    count = np.bincount(ranked.list, minlength=ranking.num_lists)
     count = np.concatenate([count, np.ones(len(special_score), np.int64)])
     return RuleLists(
         (np.cumsum(count) - count).astype(np.int32),
         count.astype(np.int32),
-        np.concatenate([score, special_score]).astype(np.float32),
+        np.concatenate([ranked.score, special_score]).astype(np.float32),
         np.concatenate([own, extra]).astype(np.int32),
         np.concatenate([own_rows, extra_rows[1:]]),
-        np.concatenate([pair, NO_PAIR - np.arange(len(special_score))]),
+        np.concatenate([ranked.pair, NO_PAIR - np.arange(len(special_score))]),
     )
-
-
-def _special_scores(specials: Specials, weights: SearchWeights) -> np.ndarray:
-    profile, programs = specials.profile, specials.programs
-    return (
-        weights.phrase_penalty[profile] * specials.num_rules
-        - weights.word_penalty[profile] * programs.num_words[specials.target]
-        + weights.glue[profile] * GLUE_STEP * specials.num_glue
-        + weights.swap[profile] * specials.num_swaps
-        + weights.unknown[profile] * UNKNOWN_STEP * specials.num_unknown
-        + weights.lm[profile] * programs.estimate[specials.target]
-    ).astype(np.float32)
 
 
 def _compact(program: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

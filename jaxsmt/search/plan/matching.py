@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, ranges
 from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, PAD
 
 NO_MATCH = -1
@@ -128,9 +128,8 @@ def _next_symbol(level: TrieLevel, walk: _Walk, words: np.ndarray, ends: np.ndar
 def _open_gap(walk: _Walk, number: int, limit: np.ndarray) -> _Walk:
     """Gap `number` from the position to every end up to `limit`."""
     sizes = np.maximum(limit - walk.position, 0)
-    row = np.repeat(np.arange(len(sizes)), sizes)
+    position, row = ranges(walk.position + 1, sizes)
     longer = walk.pick(row)
-    position = walk.position[row] + 1 + np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     gaps = longer.gaps
     gaps[:, number, 0], gaps[:, number, 1] = walk.position[row], position
     return longer._replace(position=position, gaps=gaps)

@@ -1,17 +1,28 @@
 """Planning a batch: which rules and special entries its sentences may use, scored under their weights."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, numbered_runs, offsets_of
 from jaxsmt.search.nbest.derivation import END, FORCED, GLUE, STRAIGHT, SWAP, UNKNOWN_WORD, Symbols
-from jaxsmt.search.plan.forest import Groups, Layout, block_groups, concatenate_groups, glue_groups, groups_of_matches
+from jaxsmt.search.plan.forest import (
+    NO_SPAN,
+    Groups,
+    Layout,
+    block_groups,
+    concatenate_groups,
+    glue_groups,
+    groups_of_matches,
+)
 from jaxsmt.search.plan.matching import Matches
-from jaxsmt.search.weights import SearchWeights
+from jaxsmt.search.plan.profiles import Profiles
+from jaxsmt.search.plan.ranking import Ranking
+from jaxsmt.search.rules.grammar import Programs
+from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP, SearchWeights
 from jaxsmt.text.vocabulary import NONTERMINALS, PAD, SENTENCE_END
 
 X1, X2 = NONTERMINALS
@@ -19,53 +30,41 @@ Spans = Mapping[tuple[int, int, int], Sequence[int]]  # (sentence, start, end) �
 
 
 @dataclass(frozen=True)
-class Profiles:
-    """The distinct (w, λ, LM weights) of a batch; U of them.
+class SpecialEntries:
+    """Entries that are no rules of the grammar, in the making; one list each, after the `num_lists` lists of rules.
 
-    of_sentence: [B]; weights: arrays by profile; mixture: [U, ...] or None; lm_mixture: [U, D] or None.
+    Sides are target ids of the language model; forced: target ids where the kind is FORCED.
     """
 
-    of_sentence: np.ndarray
-    weights: SearchWeights
-    mixture: np.ndarray | None
-    lm_mixture: np.ndarray | None
-
-    @property
-    def start_score(self) -> np.ndarray:
-        """[U] float64: the score of S → <s>, one rule and one word."""
-        return self.weights.phrase_penalty.astype(np.float64) - self.weights.word_penalty
-
-
-def distinct_profiles(weights: SearchWeights, mixture: np.ndarray | None, lm_mixture: np.ndarray | None) -> Profiles:
-    """weights: arrays by sentence [B, ...], mixture [B, ...], lm_mixture [B, D]."""
-    num = len(weights.lm)
-    parts = [getattr(weights, field.name) for field in fields(weights)] + [mixture, lm_mixture]
-    columns = [np.asarray(part, np.float32).reshape(num, -1) for part in parts if part is not None]
-    _, first, of_sentence = np.unique(np.concatenate(columns, 1), axis=0, return_index=True, return_inverse=True)
-    taken = SearchWeights(**{field.name: getattr(weights, field.name)[first] for field in fields(weights)})
-    return Profiles(
-        of_sentence.reshape(-1),
-        taken,
-        None if mixture is None else mixture[first],
-        None if lm_mixture is None else lm_mixture[first],
-    )
-
-
-@dataclass(frozen=True)
-class SpecialEntries:
-    """Entries that are no rules of the grammar, in the making: one list each. Targets are ids of the language model."""
-
-    kinds: list[int]
-    profiles: list[int]
-    sides: list[list[int]]
-    forced: list[tuple[int, ...]]  # target ids where kind is FORCED
+    num_lists: int
+    kinds: list[int] = field(default_factory=list)
+    profiles: list[int] = field(default_factory=list)
+    sides: list[list[int]] = field(default_factory=list)
+    forced: list[tuple[int, ...]] = field(default_factory=list)
 
     def add(self, kind: int, profile: int, side: list[int], forced: tuple[int, ...] = ()) -> int:
+        """The number of the new entry's list."""
         self.kinds.append(kind)
         self.profiles.append(profile)
         self.sides.append(side)
         self.forced.append(forced)
-        return len(self.kinds) - 1
+        return self.num_lists + len(self.kinds) - 1
+
+    def add_by_sentence(self, kind: int, side: list[int], profiles: Profiles) -> np.ndarray:
+        """[B]: the list of an entry that all sentences have, each under its own profile."""
+        return np.array([self.add(kind, user, side) for user in range(len(profiles.weights.lm))])[profiles.of_sentence]
+
+    def scores(self, programs: Programs, weights: SearchWeights) -> np.ndarray:
+        """[Z] float32: w·h with the language model's estimate; programs: of the sides, in order."""
+        kinds, profile = np.array(self.kinds), np.array(self.profiles)
+        return (
+            weights.phrase_penalty[profile]
+            - weights.word_penalty[profile] * programs.num_words
+            + weights.glue[profile] * GLUE_STEP * (kinds == GLUE)
+            + weights.swap[profile] * (kinds == SWAP)
+            + weights.unknown[profile] * UNKNOWN_STEP * (kinds == UNKNOWN_WORD)
+            + weights.lm[profile] * programs.estimate
+        ).astype(np.float32)
 
     def side_array(self) -> np.ndarray:
         """[Z, L] int32"""
@@ -113,59 +112,47 @@ def check_forced(forced: Spans, lengths: np.ndarray) -> None:
 
 def unknown_positions(layout: Layout, matches: Matches, forced: Spans) -> tuple[np.ndarray, np.ndarray]:
     """Sentence and position of words without a translation of their own."""
-    offsets = np.concatenate([[0], np.cumsum(layout.lengths)])
+    offsets = offsets_of(layout.lengths)
     is_known = np.zeros(offsets[-1], bool)
     single = matches.end - matches.start == 1
     is_known[offsets[matches.sentence[single]] + matches.start[single]] = True
     for row, start, end in forced:
         is_known[offsets[row] + start : offsets[row] + end] = True
-    sentence = np.repeat(np.arange(len(layout.lengths)), layout.lengths)[~is_known]
-    return sentence, np.flatnonzero(~is_known) - offsets[sentence]
+    sentence, position = numbered_runs(layout.lengths)
+    return sentence[~is_known], position[~is_known]
+
+
+@dataclass(frozen=True)
+class BatchSentences:
+    """The B sentences of a batch.
+
+    copy_ids: their words as the language model knows them.
+    forced: (sentence, start, end) → target ids; forced_lm: the same in the language model's ids.
+    """
+
+    layout: Layout
+    profiles: Profiles
+    copy_ids: Ragged
+    forced: Spans
+    forced_lm: Mapping[tuple[int, int, int], list[int]]
 
 
 def all_groups(
-    layout: Layout,
-    matches: Matches,
-    rule_list: np.ndarray,
-    num_lists: int,
-    profiles: Profiles,
-    copy_ids: Ragged,
-    forced: Spans,
-    forced_lm: Mapping[tuple[int, int, int], list[int]],
-    swap_span: int,
-    drop_unknown: bool,
+    batch: BatchSentences, ranking: Ranking, swap_span: int, drop_unknown: bool
 ) -> tuple[Groups, SpecialEntries]:
-    """All rule applications of a batch; special entry n has list num_lists + n.
-
-    forced_lm: the forced targets in the language model's ids.
-    """
-    entries = SpecialEntries([], [], [], [])
-    of_sentence = profiles.of_sentence
-    users = range(len(profiles.weights.lm))
-
-    def by_sentence(kind: int, side: list[int]) -> np.ndarray:
-        return num_lists + np.array([entries.add(kind, user, side) for user in users])[of_sentence]
-
-    glue, end = by_sentence(GLUE, [X1, X2]), by_sentence(END, [X1, SENTENCE_END])
-    parts = [groups_of_matches(layout, matches, rule_list)]
-    sentence, position = unknown_positions(layout, matches, forced)
-    if len(sentence):
-        words = np.full(len(sentence), PAD) if drop_unknown else copy_ids.values[copy_ids.offsets[sentence] + position]
-        keys, place = np.unique(of_sentence[sentence].astype(np.int64) << 32 | words, return_inverse=True)
-        numbers = np.array(
-            [
-                entries.add(UNKNOWN_WORD, int(key >> 32), [int(key & 0xFFFFFFFF)] if not drop_unknown else [])
-                for key in keys
-            ]
-        )
-        parts.append(_plain(layout.span(sentence, position, position + 1), num_lists + numbers[place]))
-    for (row, start, stop), tokens in sorted(forced.items()):
-        number = entries.add(FORCED, int(of_sentence[row]), forced_lm[row, start, stop], tuple(tokens))
-        cell = layout.span(np.array([row]), np.array([start]), np.array([stop]))
-        parts.append(_plain(cell, np.array([num_lists + number])))
+    """All rule applications of a batch, and the entries beside its rules."""
+    layout, profiles, entries = batch.layout, batch.profiles, SpecialEntries(ranking.num_lists)
+    glue = entries.add_by_sentence(GLUE, [X1, X2], profiles)
+    end = entries.add_by_sentence(END, [X1, SENTENCE_END], profiles)
+    parts = [
+        groups_of_matches(layout, ranking.matches, ranking.rule_list),
+        _unknown_words(batch, ranking.matches, entries, drop_unknown),
+        *_forced_spans(batch, entries),
+    ]
     spans = sorted_distinct(np.concatenate([part.cell for part in parts]))
     if swap_span > 1:
-        straight, swap = by_sentence(STRAIGHT, [X1, X2]), by_sentence(SWAP, [X2, X1])
+        straight = entries.add_by_sentence(STRAIGHT, [X1, X2], profiles)
+        swap = entries.add_by_sentence(SWAP, [X2, X1], profiles)
         blocks = block_groups(layout, spans, swap, straight, swap_span)
         parts.append(blocks)
         spans = sorted_distinct(np.concatenate([spans, blocks.cell]))
@@ -173,6 +160,25 @@ def all_groups(
     return concatenate_groups(parts), entries
 
 
+def _unknown_words(batch: BatchSentences, matches: Matches, entries: SpecialEntries, drop_unknown: bool) -> Groups:
+    """Words without a translation of their own, copied or dropped."""
+    sentence, position = unknown_positions(batch.layout, matches, batch.forced)
+    copies = batch.copy_ids
+    words = np.full(len(sentence), PAD) if drop_unknown else copies.values[copies.offsets[sentence] + position]
+    keys, place = np.unique(batch.profiles.of_sentence[sentence].astype(np.int64) << 32 | words, return_inverse=True)
+    lists = [
+        entries.add(UNKNOWN_WORD, int(key >> 32), [] if drop_unknown else [int(key & 0xFFFFFFFF)]) for key in keys
+    ]
+    return _plain(batch.layout.span(sentence, position, position + 1), np.array(lists, np.int64)[place.reshape(-1)])
+
+
+def _forced_spans(batch: BatchSentences, entries: SpecialEntries) -> Iterator[Groups]:
+    for (row, start, end), tokens in sorted(batch.forced.items()):
+        profile, side = int(batch.profiles.of_sentence[row]), batch.forced_lm[row, start, end]
+        number = entries.add(FORCED, profile, side, tuple(tokens))
+        yield _plain(batch.layout.span(np.array([row]), np.array([start]), np.array([end])), np.array([number]))
+
+
 def _plain(cell: np.ndarray, rule_list: np.ndarray) -> Groups:
-    nothing = np.full(len(cell), -1)
+    nothing = np.full(len(cell), NO_SPAN)
     return Groups(cell, nothing, nothing, rule_list)

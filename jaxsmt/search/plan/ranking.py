@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.common.ragged import ranges
-from jaxsmt.search.plan.lists import RankedRules
-from jaxsmt.search.plan.matched import pair_lists, usable_matches
+from jaxsmt.common.ragged import ranges, ranks_in_runs
 from jaxsmt.search.plan.matching import Matches
-from jaxsmt.search.plan.planning import Profiles
+from jaxsmt.search.plan.pairs import pair_lists, usable_matches
+from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.rules.grammar import Programs
 from jaxsmt.search.rules.model import BoundedRules, PairLists, RuleModel, SpanRules
 
@@ -22,6 +21,18 @@ FIRST_TRIED = 1.6  # of a long list so many times the table limit are scored fir
 BOUND_ERROR = 1e-4  # bounds and scores are rounded, more so the larger they are
 
 ProgramsFn = Callable[[np.ndarray, np.ndarray, Profiles], tuple[Programs, np.ndarray]]
+
+
+class RankedRules(NamedTuple):
+    """Entries by (list, score descending, pair); [E] each.
+
+    target: place in the programs.
+    """
+
+    pair: np.ndarray
+    list: np.ndarray
+    score: np.ndarray
+    target: np.ndarray
 
 
 class Ranking(NamedTuple):
@@ -38,8 +49,8 @@ class Ranking(NamedTuple):
     num_lists: int
 
 
-class Candidates(NamedTuple):
-    """Pairs that may be among the best of their lists.
+class _Scored(NamedTuple):
+    """Pairs that may be among the best of their lists, on the way to those that are.
 
     lists: the lists with only these pairs; place: [A] where they were in the lists they come from.
     own: [A] w·h.
@@ -72,9 +83,9 @@ def rank_rules(
     penalties = weights.phrase_penalty[profile] - weights.word_penalty[profile] * num_words
     outside = penalties + weights.lm[profile] * programs.log_p[target]  # Moses, too, ranks with the words' log p
     if bounded is not None:
-        found = _by_bounds(bounded, lists, outside, profile_of_match, weights.rule, profiles.mixture, table_limit)
+        found = _by_bounds(bounded, lists, outside, profile_of_match, profiles, table_limit)
     else:
-        found = _all_pairs(rules, lists, weights.rule, profiles.mixture)
+        found = _all_pairs(rules, lists, profiles)
     few = found.lists
     ranked_by = outside[found.place] + (found.own if few.ranking is None else few.ranking)
     best = best_of_lists(ranked_by, few.list_of_pair, table_limit)
@@ -92,16 +103,16 @@ def _without_mixture(profiles: Profiles) -> np.ndarray:
     return first[place.reshape(-1)]
 
 
-def _all_pairs(rules: RuleModel, lists: PairLists, rule_weights: np.ndarray, mixture: np.ndarray | None) -> Candidates:
+def _all_pairs(rules: RuleModel, lists: PairLists, profiles: Profiles) -> _Scored:
     """All pairs that exist under their mixture: whose features are not −∞."""
-    features = rules.features(lists.pairs, lists.profile_of_pair, mixture)
+    features = rules.features(lists.pairs, lists.profile_of_pair, profiles.mixture)
     place = np.flatnonzero(features[:, 0] > -np.inf)
     few = lists._replace(
         pairs=lists.pairs[place],
         list_of_pair=lists.list_of_pair[place],
         ranking=None if lists.ranking is None else lists.ranking[place],
     )
-    return Candidates(few, place, _scores(features[place], rule_weights, few.profile_of_pair))
+    return _Scored(few, place, _scores(features[place], profiles.weights.rule, few.profile_of_pair))
 
 
 def _scores(features: np.ndarray, rule_weights: np.ndarray, profile: np.ndarray) -> np.ndarray:
@@ -114,15 +125,15 @@ def _by_bounds(
     base: PairLists,
     outside: np.ndarray,
     profile_of_match: np.ndarray,
-    rule_weights: np.ndarray,
-    mixture: np.ndarray | None,
+    profiles: Profiles,
     limit: int,
-) -> Candidates:
+) -> _Scored:
     """Pairs among which are the `limit` best of each (profile, list of `base`), scored.
 
     base: lists under profiles that stand for all which differ in the mixture only.
-    outside: [A] what counts in the ranking beside w·h; rule_weights: [U, F], none negative.
+    outside: [A] what counts in the ranking beside w·h; no rule weight of the profiles is negative.
     """
+    rule_weights, mixture = profiles.weights.rule, profiles.mixture
     num_base = max(len(base.profile), 1)
     keys, list_of_match = np.unique(profile_of_match * num_base + base.list_of_match, return_inverse=True)
     profile, number = np.divmod(keys, num_base)
@@ -152,7 +163,7 @@ def _by_bounds(
     by_list = np.argsort(owner * max(len(outside), 1) + place)
     place, owner = place[by_list], owner[by_list]
     lists = PairLists(base.pairs[place], owner, profile, list_of_match.reshape(-1), base.span_of_match)
-    return Candidates(lists, place, own[by_list])
+    return _Scored(lists, place, own[by_list])
 
 
 def _num_at_least(values: np.ndarray, first: np.ndarray, size: np.ndarray, least: np.ndarray) -> np.ndarray:
@@ -189,9 +200,7 @@ def best_of_lists(values: np.ndarray, list_of_value: np.ndarray, limit: int) -> 
     """
     place = np.flatnonzero(values >= least_kept(values, list_of_value, limit)[list_of_value])
     place = place[descending_in_lists(values[place], list_of_value[place])]
-    of = list_of_value[place]
-    first = np.searchsorted(of, np.arange(of.max(initial=-1) + 1))
-    return place[np.arange(len(of)) - first[of] < limit]  # ties may be more
+    return place[ranks_in_runs(list_of_value[place]) < limit]  # ties may be more
 
 
 def descending_in_lists(values: np.ndarray, list_of_value: np.ndarray) -> np.ndarray:

@@ -20,11 +20,12 @@ import numpy as np
 from jax import Array
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.sizes import power_of_two
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_union
 from jaxsmt.search.rules.mixtures import check_epsilon
 from jaxsmt.search.rules.orientations import ComponentOrientations, names_of, nothing
 from jaxsmt.tm.component_table import ComponentTable
-from jaxsmt.tm.selection import padded_size
+from jaxsmt.tm.selection import MIN_SIZE
 from jaxsmt.tm.union import UnionView
 from jaxsmt.tm.weights import FEATURE_NAMES, check_weights
 
@@ -110,7 +111,7 @@ class EnsembleRules:
     def mixed(self, scores: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray) -> np.ndarray:
         """[A] from the components' scores [A, D], λ of rule a being row profile_index[a] of the mixture."""
         result = np.empty(len(scores), np.float32)
-        size = min(padded_size(len(scores)), RULES_PER_CALL)
+        size = min(power_of_two(len(scores), MIN_SIZE), RULES_PER_CALL)
         for at in range(0, len(scores), size):
             few = scores[at : at + size]
             padding = ((0, size - len(few)), (0, 0))
@@ -162,12 +163,6 @@ def check_rule_weights(weights: Any, names: Sequence[str]) -> np.ndarray:
 def component_scores(table: ComponentTable, weights: np.ndarray) -> np.ndarray:
     """[R] float32: s_m = w_m·φ_m of the table's rules, weights [D, 4]."""
     return np.einsum("rf,rf->r", table.features, weights[table.component])
-
-
-def normalised_weights(weights: np.ndarray) -> np.ndarray:
-    """[D, 4]: each component's weights divided by their L1 norm; zeros stay."""
-    norms = np.abs(weights).sum(1, keepdims=True)
-    return weights / np.where(norms > 0, norms, 1)
 
 
 def score_grammar(union: UnionView) -> Grammar:

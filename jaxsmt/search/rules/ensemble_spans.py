@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.norms import l1_normalised
 from jaxsmt.common.ragged import ranges
 from jaxsmt.search.rules.ensemble import (
     SCORE_NAMES,
@@ -20,7 +21,6 @@ from jaxsmt.search.rules.ensemble import (
     check_component_weights,
     check_rule_weights,
     component_scores,
-    normalised_weights,
     score_grammar,
 )
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_union
@@ -178,7 +178,7 @@ def ensemble_rules(
     config = config or EnsembleConfig()
     weights = check_rule_weights(weights, union.names)
     if config.normalise_weights:
-        weights = normalised_weights(weights)
+        weights = l1_normalised(weights)
     scores, own = component_scores(table, weights), own_orientations(union, table)
     if config.operation not in SWITCHING:
         kind = SpanNormalisedRules if config.normalise_spans else EnsembleRules

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from jaxsmt.common.grouping import sorted_distinct
-from jaxsmt.common.ragged import offsets_of
+from jaxsmt.common.ragged import offsets_of, ranks_in_runs
 from jaxsmt.common.sizes import rounded_size
 from jaxsmt.search.chart.joining import MAX_PARTS
 from jaxsmt.search.chart.kernel import FIRST_GAP, SECOND_GAP
@@ -153,8 +153,7 @@ def _cut(sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     filled = sorted_distinct(key)
     words = np.zeros((len(filled) + 1, max(width, 1)), np.int32)
     place = np.searchsorted(filled, key)
-    starts = np.searchsorted(key, filled)
-    words[place + 1, np.arange(len(key)) - starts[place]] = sides[row, column]
+    words[place + 1, ranks_in_runs(key)] = sides[row, column]
     runs, run = np.unique(words, axis=0, return_inverse=True)
     run_of[filled] = run.reshape(-1)[1:]
     program = run_of.reshape(num_sides, MAX_PARTS).astype(np.int32)

@@ -104,7 +104,8 @@ class LinearRules:
         statistics = self.union.statistics
         of_target = statistics.target_counts[:, statistics.target_index[pair_index]] > 0  # [D, A]
         of_source = statistics.source_counts[:, statistics.source_index[pair_index]] > 0
-        return np.stack([np.einsum("ad,da->a", weights[:, n], of_target if n < 2 else of_source) for n in range(4)], 1)
+        known = (of_target, of_target, of_source, of_source)  # by feature, as in FEATURE_NAMES
+        return np.stack([np.einsum("ad,da->a", weights[:, n], part) for n, part in enumerate(known)], 1)
 
     @property
     def orientation_names(self) -> tuple[str, ...]:

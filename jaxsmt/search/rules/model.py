@@ -12,7 +12,7 @@ from jaxsmt.tm.features import LOG_FLOOR, application_features
 from jaxsmt.tm.reordering import application_orientations, orientation_weights
 from jaxsmt.tm.scored import ScoredTable
 from jaxsmt.tm.union import UnionView
-from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
+from jaxsmt.tm.weights import FEATURE_NAMES, P_SOURCE, P_TARGET, check_feature_weights
 
 
 class RuleModel(Protocol):
@@ -148,7 +148,7 @@ def only_possible(features: np.ndarray) -> np.ndarray:
 
     So components of weight 0 have no say at all: they would otherwise translate what the others do not know.
     """
-    is_possible = np.maximum(features[:, 0], features[:, 2]) > LOG_FLOOR
+    is_possible = np.maximum(features[:, P_SOURCE], features[:, P_TARGET]) > LOG_FLOOR
     return np.where(is_possible[:, None], features, np.float32(-np.inf))
 
 
@@ -180,10 +180,10 @@ class MixedRules:
     def bound_shift(self, side: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         """log max_d λ_d - log Σ_d λ_d c_d(s) for p(t|s); 0 where no component of positive weight knows s."""
         assert mixture is not None
-        weights = mixture[profile_index, 2]
+        weights = mixture[profile_index, P_TARGET]
         total = np.einsum("qd,dq->q", weights, self.union.statistics.source_counts[:, side])
         shift = np.zeros((len(side), 4), np.float32)
-        shift[:, 2] = np.where(total > 0, np.log(weights.max(1) / np.where(total > 0, total, 1)), 0)
+        shift[:, P_TARGET] = np.where(total > 0, np.log(weights.max(1) / np.where(total > 0, total, 1)), 0)
         return shift
 
     @property

@@ -15,6 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsmt.common.sizes import power_of_two
+
 ROWS_PER_CHUNK = {"cpu": 1 << 11}  # stays in the cache, and sums of so few float32 numbers are exact enough
 ROWS_PER_KERNEL = 1 << 16  # on other devices, which add up in trees
 MIN_ROWS = 1 << 12  # smaller tables are padded to this many rows, so that they share compiled code
@@ -79,11 +81,6 @@ def row_sums(sums: LogSums, mixture: Array) -> tuple[Array, Array]:
     return jax.lax.fori_loop(0, (jnp.asarray(sums.num_rows) + size - 1) // size, add_chunk, start)
 
 
-def padded_size(size: int) -> int:
-    """The power of two to which a table of `size` rows is padded."""
-    return max(MIN_ROWS, 1 << max(size - 1, 0).bit_length())
-
-
 def _product(left: Array, right: Array) -> Array:
     """Matrix product in full float32 on every device."""
     return jnp.matmul(left, right, precision=jax.lax.Precision.HIGHEST)
@@ -104,7 +101,7 @@ def _split_columns(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def _padded(rows: np.ndarray, weights: np.ndarray, single: np.ndarray) -> LogSums:
-    size = padded_size(rows.shape[1])
+    size = power_of_two(rows.shape[1], MIN_ROWS)
     wide_rows = np.full((len(rows), size), 1 / len(rows), np.float32)
     wide_weights = np.zeros((len(weights), size), np.float32)
     wide_rows[:, : rows.shape[1]] = rows

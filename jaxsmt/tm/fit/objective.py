@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsmt.common.sizes import power_of_two
 from jaxsmt.tm.fit.development import DevelopmentPairs
-from jaxsmt.tm.fit.log_sums import LogSums, log_sums, padded_size, reduce_log_sums
+from jaxsmt.tm.fit.log_sums import MIN_ROWS, LogSums, log_sums, reduce_log_sums
 from jaxsmt.tm.weights import FEATURE_NAMES
 
 MIN_WEIGHT = 1e-9  # relative to the largest of a λ
@@ -173,8 +174,8 @@ def _padded_means(
     joint: np.ndarray, totals: np.ndarray, links: np.ndarray, scale: np.ndarray, weights: np.ndarray
 ) -> Means:
     """Fills up to powers of two with a word pair of quotient 1, and with sums of that; links of −1 mean none."""
-    num_words, num_sums = padded_size(joint.shape[1] + 1), padded_size(len(links))
-    num_links = max(MIN_LINKS, 1 << (links.shape[1] - 1).bit_length())
+    num_words, num_sums = power_of_two(joint.shape[1] + 1, MIN_ROWS), power_of_two(len(links), MIN_ROWS)
+    num_links = power_of_two(links.shape[1], MIN_LINKS)
     wide_links = np.full((num_sums, num_links), num_words, np.int32)
     wide_links[len(links) :, 0] = num_words - 1
     wide_links[: len(links), : links.shape[1]] = np.where(links < 0, num_words, links)

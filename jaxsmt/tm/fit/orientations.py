@@ -17,12 +17,13 @@ import numpy as np
 from jax import Array
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.sizes import power_of_two
 from jaxsmt.tm.fit.development import DevelopmentPairs
 from jaxsmt.tm.fit.objective import MIN_WEIGHT, limited_log_mixture
 from jaxsmt.tm.fit.perplexity import PerplexityConfig, minimise_mixture
 from jaxsmt.tm.fit.results import FeatureFit
 from jaxsmt.tm.reordering import SMOOTHING, mixed_orientations
-from jaxsmt.tm.selection import padded_size
+from jaxsmt.tm.selection import MIN_SIZE
 from jaxsmt.tm.weights import check_weights
 
 ROWS_PER_CHUNK = 1 << 11  # stays in the cache, and sums of so few float32 numbers are exact enough
@@ -151,7 +152,7 @@ def _grouped(counts: np.ndarray, shares: np.ndarray) -> OrientationObjective:
     num_components, num, _ = counts.shape
     rows = np.ascontiguousarray(counts.transpose(1, 0, 2)).reshape(num, num_components * 3)
     distinct, place = np.unique(rows, axis=0, return_inverse=True)
-    size = padded_size(len(distinct))
+    size = power_of_two(len(distinct), MIN_SIZE)
     weights = np.zeros((len(shares), size, 3))
     for table, share in zip(weights, shares, strict=True):
         np.subtract.at(table, place.reshape(-1), share)

@@ -1,1 +1,5 @@
-"""Moses' tables in and out."""
+"""Moses' tables in and out.
+
+    tables  phrase, rule and reordering tables, read and written     lexical  lexical tables
+    parse   lines in bulk                                            write    lines from arrays
+"""

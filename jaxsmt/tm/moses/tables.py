@@ -20,8 +20,6 @@ from jaxsmt.tm.reordering import component_orientations, orientation_counts
 from jaxsmt.tm.scored import PLAIN_LABEL, ScoredTable, component_of_table, score_component
 from jaxsmt.tm.union import intern_sides
 
-NUM_FEATURES = 4
-
 
 def read_scored_table(path: str | Path, name: str | None = None, unescape: bool = False) -> ScoredTable:
     """Reads a phrase or rule table with its scores as they are.

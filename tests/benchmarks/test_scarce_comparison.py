@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, TER
 
-from jaxsmt.adapt.bpa.adaptation import adapt
-from jaxsmt.adapt.bpa.comparison import (
+from benchmarks.scarce_comparison import (
     METHODS,
     Comparison,
     ComparisonConfig,
@@ -17,7 +16,8 @@ from jaxsmt.adapt.bpa.comparison import (
     precision_text,
     sweep,
 )
-from jaxsmt.adapt.bpa.comparison_plots import plot_comparison, plot_sweep, plot_times
+from benchmarks.scarce_plots import plot_comparison, plot_sweep, plot_times
+from jaxsmt.adapt.bpa.adaptation import adapt
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.bpa.rerank import rerank
 from jaxsmt.adapt.bpa.subsets import rows_of

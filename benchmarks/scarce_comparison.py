@@ -1,4 +1,4 @@
-"""The comparison of seed 004, sections 5.3 to 5.7: adaptation and re-estimation on small sets, repeated.
+"""The comparison of Sanchis-Trilles & Casacuberta (2015), sections 5.3 to 5.7, on small sets, repeated.
 
 All methods rerank the same n-best lists of the test set. (In the paper the re-estimated systems decode anew.)
 """

@@ -1,14 +1,18 @@
-"""Plots of comparisons in the form of seed 004's figures: quality, size of the intervals, time."""
+"""Plots of comparisons like the figures of Sanchis-Trilles & Casacuberta (2015): quality, intervals, time."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxsmt.adapt.bpa.comparison import Comparison
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_file
+
+if TYPE_CHECKING:
+    from scarce_comparison import Comparison
 
 _MARKERS = "os^vDPX*<>hd"
 
