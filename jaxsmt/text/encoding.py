@@ -178,6 +178,14 @@ def prepare_bitext(
     return PreparedText(Bitext(source_ids, target_ids), source_side, target_side, np.array(rows, np.int64), counts)
 
 
+def prepare_lines(lines: Iterable[str], config: TextConfig, language: str) -> tuple[Ragged, TextSide]:
+    """Normalises, tokenises, cases and numbers a text of one language; every line is kept."""
+    builder, cut = _SideBuilder(), _cutter(language, config)
+    for line in track(lines, "preparing text"):
+        builder.add(cut(line))
+    return builder.finish(language, config, None)
+
+
 def _cutter(language: str, config: TextConfig) -> Callable[[str], list[str]]:
     """From raw text to tokens with their case."""
     normalise = make_normaliser(config.normalise)

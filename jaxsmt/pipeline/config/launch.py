@@ -5,10 +5,14 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import hydra
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
+from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from rich.logging import RichHandler
@@ -16,27 +20,44 @@ from rich.logging import RichHandler
 from jaxsmt.common.device import setup_device
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import console, log
+from jaxsmt.pipeline.config.folder import conf_folder, own_folder
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 
 
-def launch(main: Callable[[], Any], schema: type, more_keys: Sequence[str] = ()) -> None:
-    """Runs a `hydra.main` function; a mistake in the configuration becomes one sentence and exit code 1.
+class WorkingFolder(SearchPathPlugin):
+    """Finds the user's own choices, such as conf/corpus/mine.yaml; where names are equal, ours come first."""
 
-    schema: the dataclass of the configuration; its keys, and `more_keys`, answer "did you mean".
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        folder = own_folder()
+        if folder is not None:
+            search_path.append("working folder", f"file://{folder}")
+
+
+def launch(name: str, job: Callable[[DictConfig], Any], arguments: list[str], keys: Callable[[], list[str]]) -> None:
+    """Runs a job as conf/<name>.yaml and the arguments configure it.
+
+    A mistake in the configuration becomes one sentence and exit code 1. arguments: of the command line, its name
+    first. keys: all that exist, which answer "did you mean".
     """
     wants_traceback = FULL_ERROR in os.environ
     os.environ[FULL_ERROR] = "1"  # lets Hydra's exceptions through to us
+    Plugins.instance().register(WorkingFolder)
+    sys.argv = arguments  # where Hydra looks
+
+    def task(config: DictConfig) -> Any:
+        return run_job(job, config)
+
     try:
-        main()
+        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)(task)()
     except (HydraException, OmegaConfBaseException) as error:
         if wants_traceback:
             raise
-        _exit(explain(error, [*all_keys(OmegaConf.structured(schema)), *more_keys]))
+        _exit(explain(error, keys()))
 
 
 def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
-    """Runs one job of a `hydra.main` function with logging and the device set up.
+    """Runs one job with logging and the device set up.
 
     A UserError ends the process with one sentence and exit code 1, without a traceback unless `debug=true`.
     """
