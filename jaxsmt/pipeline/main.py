@@ -42,3 +42,7 @@ def run(command: str, arguments: Sequence[str] | None = None) -> None:
     register_all_schemas()
     job = getattr(importlib.import_module(f"jaxsmt.pipeline.commands.{name}"), name)
     launch(name, job, [f"jaxsmt {command}", *arguments], lambda: known_keys(name))
+
+
+if __name__ == "__main__":
+    main()

@@ -21,7 +21,9 @@ from jaxsmt.tm.component import load_component
 def extract(config: DictConfig) -> None:
     """Extracts and counts phrase pairs or rules, and writes all tables to the folder `output`."""
     if config.alignment is None or config.output is None:
-        raise UserError("name the links of the text, alignment=a.align (jaxsmt align makes them), and a folder, output=…")
+        raise UserError(
+            "name the links of the text, alignment=a.align (jaxsmt align makes them), and a folder, output=…"
+        )
     with tempfile.TemporaryDirectory(prefix="jaxsmt-extract-") as scratch:
         store = Store(Path(scratch))
         text = given_text(store, config)

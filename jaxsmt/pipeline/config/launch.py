@@ -88,11 +88,11 @@ def explain(error: Exception, known_keys: list[str]) -> str:
     if missing := re.search(r"Could not override '([^']+)'", text) or re.search(r"full_key: (\S+)", text):
         key = missing.group(1).split("@")[0]
         if key not in known_keys:
-            return f"unknown configuration key '{key}'{_nearest(key, known_keys)}; all keys: add --cfg job"
+            return f"unknown configuration key '{key}'{nearest(key, known_keys)}; all keys: add --cfg job"
     if option := re.search(r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\s*Config search", text):
         names = option.group(3).split()
         chosen = option.group(1).rsplit("/", 1)[-1]
-        return f"'{option.group(2)}={chosen}' is not a choice{_nearest(chosen, names)}; choose from {', '.join(names)}"
+        return f"'{option.group(2)}={chosen}' is not a choice{nearest(chosen, names)}; choose from {', '.join(names)}"
     reason = str(list(_causes(error))[-1]).splitlines()[0].rstrip(".")
     value = re.search(r"full_key: (\S+)", text)
     return f"configuration key '{value.group(1)}': {reason}; set another value" if value else reason
@@ -110,7 +110,7 @@ def _walk(node: Any, prefix: str) -> Iterator[str]:
             yield from _walk(value, f"{prefix}{key}.")
 
 
-def _nearest(name: str, names: list[str]) -> str:
+def nearest(name: str, names: list[str]) -> str:
     # compare whole dotted keys first, then last parts: 'algin.p0' and 'model' are both common slips
     found = difflib.get_close_matches(name, names, 1, 0.75)
     if not found:

@@ -53,7 +53,7 @@ class LmCommandSchema:
     perplexity: str | None = None
     language: str = ""
     text: TextSchema = field(default_factory=TextSchema)
-    estimation: LmSchema = field(default_factory=LmSchema)
+    estimation: LmSchema = field(default_factory=LmSchema)  # type: ignore[valid-type]
     quiet: bool = False
     debug: bool = False
 

@@ -21,7 +21,7 @@ from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.mixture import MixtureConfig
-from jaxsmt.pipeline.config.launch import explain
+from jaxsmt.pipeline.config.launch import explain, nearest
 from jaxsmt.pipeline.config.mixing import MixingConfig
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
@@ -85,14 +85,23 @@ def named_room(group: str, node: Any, rooms: Mapping[str, type]) -> Any:
     name = values.pop("name", None)
     if name not in rooms:
         raise UserError(f"{group}.name is '{name}': choose one of {', '.join(rooms)}")
-    known = {choice: [column.name for column in dataclasses.fields(room)] for choice, room in rooms.items()}
-    for key in [key for key in values if key not in known[name] and any(key in keys for keys in known.values())]:
+    check_known(group, values, rooms)
+    own = [column.name for column in dataclasses.fields(rooms[name])]
+    for key in [key for key in values if key not in own]:
         del values[key]
         log.warning("%s=%s has no key '%s': it is left out", group, name, key)
     try:
         return room_config(rooms[name], OmegaConf.merge(OmegaConf.structured(schema_of(rooms[name])), values))
     except OmegaConfBaseException as error:
-        raise UserError(f"{group}={name}: {explain(error, known[name])}") from None
+        raise UserError(f"{group}={name}: {explain(error, own)}") from None
+
+
+def check_known(group: str, values: Mapping[Any, Any], rooms: Mapping[str, type]) -> None:
+    """Raises UserError for a key that no choice of the group has."""
+    known = list(dict.fromkeys(column.name for room in rooms.values() for column in dataclasses.fields(room)))
+    for key in values:
+        if key not in ("name", *known):
+            raise UserError(f"{group}.{key} is in no choice of {group}{nearest(key, known)}; all keys: add --cfg job")
 
 
 def _plain(node: Any) -> dict[str, Any]:
