@@ -1,19 +1,6 @@
 """Translates text: `python decode.py model_dir=runs/demo/model input=in.fr output=out.en`, or stdin to stdout."""
 
-import hydra
-from omegaconf import DictConfig
-
-from jaxsmt.pipeline.commands.decode import decode
-from jaxsmt.pipeline.config.launch import launch, run_job
-from jaxsmt.pipeline.config.schemas import DecodeSchema, register_schemas
-
-register_schemas()
-
-
-@hydra.main(version_base="1.3", config_path="conf", config_name="decode")
-def main(config: DictConfig) -> None:
-    return run_job(decode, config)
-
+from jaxsmt.pipeline.main import run
 
 if __name__ == "__main__":
-    launch(main, DecodeSchema)
+    run("decode")

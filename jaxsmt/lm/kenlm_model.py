@@ -59,3 +59,11 @@ def kenlm_sentence_log_probs(model: Any, sentences: Iterable[Sequence[str]]) -> 
 def kenlm_sentence_entropies(model: Any, sentences: Iterable[Sequence[str]]) -> np.ndarray:
     """[R] float64: cross-entropy in bits per word (</s> counts as one) of every sentence."""
     return np.array([-kenlm_word_log_probs(model, tokens).mean() / np.log(2) for tokens in sentences], np.float64)
+
+
+def is_kenlm_binary(path: str | Path) -> bool:
+    """Whether a file begins like a KenLM binary; one that is not there does not."""
+    if not Path(path).is_file():
+        return False
+    with open(path, "rb") as stream:
+        return stream.read(len(_BINARY_MAGIC)) == _BINARY_MAGIC

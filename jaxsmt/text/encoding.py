@@ -249,6 +249,14 @@ def _with_marks_of(cased: str, form: str, seen: str) -> str:
     return "".join(c if f == s else s for c, f, s in zip(cased, form, seen, strict=True))
 
 
+def prepare_lines(lines: Iterable[str], config: TextConfig, language: str) -> tuple[Ragged, TextSide]:
+    """Normalises, tokenises, cases and numbers a text of one language; every line is kept."""
+    builder, cut = _SideBuilder(), _cutter(language, config)
+    for line in track(lines, "preparing text"):
+        builder.add(cut(line))
+    return builder.finish(language, config, None)
+
+
 def _cutter(language: str, config: TextConfig) -> Callable[[str], list[str]]:
     """From raw text to tokens with their case."""
     normalise = make_normaliser(config.normalise)

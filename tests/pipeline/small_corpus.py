@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 
 from jaxsmt.common.files import write_text
 from jaxsmt.demo import generate_demo
-from jaxsmt.pipeline.config.schemas import register_schemas
+from jaxsmt.pipeline.config.keys import register_all_schemas
 from tests.conftest import REPOSITORY
 
 NUM_PAIRS = 40
@@ -29,7 +29,7 @@ def write_corpus(folder: Path) -> list[str]:
 
 def compose_config(name: str, overrides: list[str]) -> DictConfig:
     """The configuration a command line with these overrides leads to."""
-    register_schemas()
+    register_all_schemas()
     with initialize_config_dir(str(REPOSITORY / "conf"), version_base="1.3"):
         return compose(name, overrides)
 

@@ -376,7 +376,7 @@ def list_options(folder, *more):
 
 
 def test_the_worked_example_is_true(files):
-    command = re.search(r"python -m jaxsmt.pipeline.commands.adapt_lists (.*?)\ncat", EXAMPLE.group(0), re.S).group(1)
+    command = re.search(r"jaxsmt adapt-lists (.*?)\ncat", EXAMPLE.group(0), re.S).group(1)
     words = [word.split("=", 1) for word in command.replace("\\\n", "").split()]
     options = [f"{key}={value if key.startswith('adapt.') else inside(files, value)}" for key, value in words]
     adapt_lists(compose_config("adapt_lists", options))

@@ -1,13 +1,8 @@
-"""Adapts with n-best lists of any system.
-
-python -m jaxsmt.pipeline.commands.adapt_lists adaptation_nbest=[small.nbest] adaptation_references=[small.en] \\
-  nbest=[test.nbest] weights_file=weights.txt output=test.out
-"""
+"""`jaxsmt adapt-lists`: translations chosen from n-best lists of any system, adapted to little text."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-import hydra
 import numpy as np
 from omegaconf import DictConfig
 
@@ -19,16 +14,13 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
 from jaxsmt.evaluate.references import read_references
-from jaxsmt.pipeline.config.adaptation import BaggingStageConfig, BpaStageConfig, adapter_config, adapter_keys
-from jaxsmt.pipeline.config.launch import launch, run_job
-from jaxsmt.pipeline.config.schemas import ListAdaptationSchema, register_schemas
+from jaxsmt.pipeline.config.adaptation import BaggingStageConfig, BpaStageConfig, adapter_config
 from jaxsmt.pipeline.stages.bagging import tuned_weights
+from jaxsmt.pipeline.standard import write_lines
 from jaxsmt.text.streams import read_lines
 from jaxsmt.tune.lists import padded_lists
 from jaxsmt.tune.nbest import NBestLists, merge_nbest, named_weights, read_nbest, with_features
 from jaxsmt.tune.scoring import score_lists
-
-register_schemas()
 
 References = list[tuple[str, ...]]
 
@@ -42,8 +34,8 @@ def adapt_lists(config: DictConfig) -> None:
         texts = _bagged(config, settings)
     else:
         raise UserError(f"adapt={config.adapt.name} cannot work on lists: choose adapt=bpa or adapt=bagging")
-    if config.output is not None:
-        write_text(config.output, "".join(text + "\n" for text in texts))
+    if config.output is not None and config.nbest:
+        write_lines(config.output, texts)
 
 
 def _reranked(config: DictConfig, settings: BpaStageConfig) -> list[str]:
@@ -129,12 +121,3 @@ def _write_members(folder: Path, names: Sequence[str], theta: np.ndarray) -> Non
     for number, row in enumerate(theta, 1):
         lines = [f"{name} {value:.9g}\n" for name, value in zip(names, row, strict=True)]
         write_text(folder / f"member{number}.txt", "".join(lines))
-
-
-@hydra.main(version_base="1.3", config_path="../../../conf", config_name="adapt_lists")
-def main(config: DictConfig) -> None:
-    return run_job(adapt_lists, config)
-
-
-if __name__ == "__main__":
-    launch(main, ListAdaptationSchema, adapter_keys())

@@ -1,21 +1,14 @@
-"""Compares outputs of systems.
-
-python -m jaxsmt.pipeline.commands.compare references=[test.en] +systems.base=[a.txt] +systems.new=[b.txt]
-"""
+"""`jaxsmt compare`: outputs of systems against references, with significance."""
 
 import sys
 
-import hydra
 from omegaconf import DictConfig
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.evaluate.compare import CompareConfig, compare_systems, comparison_table
 from jaxsmt.evaluate.references import read_references
-from jaxsmt.pipeline.config.launch import launch, run_job
-from jaxsmt.pipeline.config.schemas import ComparisonSchema, register_schemas, room_config
-from jaxsmt.text.streams import read_lines
-
-register_schemas()
+from jaxsmt.pipeline.config.schemas import room_config
+from jaxsmt.pipeline.standard import input_lines
 
 
 def compare(config: DictConfig) -> None:
@@ -23,15 +16,6 @@ def compare(config: DictConfig) -> None:
     if not config.systems or not config.references:
         raise UserError("name references=[…] and at least one system, +systems.NAME=[output files of its tuner runs]")
     references = read_references(config.references)
-    systems = {str(name): [list(read_lines(path)) for path in paths] for name, paths in config.systems.items()}
+    systems = {str(name): [list(input_lines(path)) for path in paths] for name, paths in config.systems.items()}
     results = compare_systems(systems, references, room_config(CompareConfig, config.evaluate))
     sys.stdout.write(comparison_table(results))
-
-
-@hydra.main(version_base="1.3", config_path="../../../conf", config_name="compare")
-def main(config: DictConfig) -> None:
-    return run_job(compare, config)
-
-
-if __name__ == "__main__":
-    launch(main, ComparisonSchema)

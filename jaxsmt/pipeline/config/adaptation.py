@@ -11,7 +11,7 @@ from jaxsmt.adapt.bagging import BaggingConfig
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.recognise.recogniser import RecogniserConfig
 from jaxsmt.common.errors import UserError
-from jaxsmt.pipeline.config.schemas import named_room
+from jaxsmt.pipeline.config.schemas import check_known, named_room
 from jaxsmt.tune.config import MertConfig
 
 NO_ADAPTATION = "none"
@@ -78,6 +78,7 @@ def adapter_config(node: Any) -> AdapterConfig | None:
     values = OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else dict(node)
     assert isinstance(values, dict)
     if values.get("name") == NO_ADAPTATION:
+        check_known("adapt", values, ADAPTERS)
         return None
     if isinstance(values.get("mert"), dict):
         values["mert"].pop("name", None)  # it is a node of conf/tune

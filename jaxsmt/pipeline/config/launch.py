@@ -5,10 +5,14 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import hydra
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
+from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from rich.logging import RichHandler
@@ -16,27 +20,44 @@ from rich.logging import RichHandler
 from jaxsmt.common.device import setup_device
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import console, log
+from jaxsmt.pipeline.config.folder import conf_folder, own_folder
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 
 
-def launch(main: Callable[[], Any], schema: type, more_keys: Sequence[str] = ()) -> None:
-    """Runs a `hydra.main` function; a mistake in the configuration becomes one sentence and exit code 1.
+class WorkingFolder(SearchPathPlugin):
+    """Finds the user's own choices, such as conf/corpus/mine.yaml; where names are equal, ours come first."""
 
-    schema: the dataclass of the configuration; its keys, and `more_keys`, answer "did you mean".
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        folder = own_folder()
+        if folder is not None:
+            search_path.append("working folder", f"file://{folder}")
+
+
+def launch(name: str, job: Callable[[DictConfig], Any], arguments: list[str], keys: Callable[[], list[str]]) -> None:
+    """Runs a job as conf/<name>.yaml and the arguments configure it.
+
+    A mistake in the configuration becomes one sentence and exit code 1. arguments: of the command line, its name
+    first. keys: all that exist, which answer "did you mean".
     """
     wants_traceback = FULL_ERROR in os.environ
     os.environ[FULL_ERROR] = "1"  # lets Hydra's exceptions through to us
+    Plugins.instance().register(WorkingFolder)
+    sys.argv = arguments  # where Hydra looks
+
+    def task(config: DictConfig) -> Any:
+        return run_job(job, config)
+
     try:
-        main()
+        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)(task)()
     except (HydraException, OmegaConfBaseException) as error:
         if wants_traceback:
             raise
-        _exit(explain(error, [*all_keys(OmegaConf.structured(schema)), *more_keys]))
+        _exit(explain(error, keys()))
 
 
 def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
-    """Runs one job of a `hydra.main` function with logging and the device set up.
+    """Runs one job with logging and the device set up.
 
     A UserError ends the process with one sentence and exit code 1, without a traceback unless `debug=true`.
     """
@@ -67,11 +88,11 @@ def explain(error: Exception, known_keys: list[str]) -> str:
     if missing := re.search(r"Could not override '([^']+)'", text) or re.search(r"full_key: (\S+)", text):
         key = missing.group(1).split("@")[0]
         if key not in known_keys:
-            return f"unknown configuration key '{key}'{_nearest(key, known_keys)}; all keys: add --cfg job"
+            return f"unknown configuration key '{key}'{nearest(key, known_keys)}; all keys: add --cfg job"
     if option := re.search(r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\s*Config search", text):
         names = option.group(3).split()
         chosen = option.group(1).rsplit("/", 1)[-1]
-        return f"'{option.group(2)}={chosen}' is not a choice{_nearest(chosen, names)}; choose from {', '.join(names)}"
+        return f"'{option.group(2)}={chosen}' is not a choice{nearest(chosen, names)}; choose from {', '.join(names)}"
     reason = str(list(_causes(error))[-1]).splitlines()[0].rstrip(".")
     value = re.search(r"full_key: (\S+)", text)
     return f"configuration key '{value.group(1)}': {reason}; set another value" if value else reason
@@ -89,7 +110,7 @@ def _walk(node: Any, prefix: str) -> Iterator[str]:
             yield from _walk(value, f"{prefix}{key}.")
 
 
-def _nearest(name: str, names: list[str]) -> str:
+def nearest(name: str, names: list[str]) -> str:
     # compare whole dotted keys first, then last parts: 'algin.p0' and 'model' are both common slips
     found = difflib.get_close_matches(name, names, 1, 0.75)
     if not found:

@@ -16,11 +16,12 @@ from omegaconf.errors import OmegaConfBaseException
 
 from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.progress import log
 from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.mixture import MixtureConfig
-from jaxsmt.pipeline.config.launch import explain
+from jaxsmt.pipeline.config.launch import explain, nearest
 from jaxsmt.pipeline.config.mixing import MixingConfig
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
@@ -76,16 +77,31 @@ def room_config(room: type[Room], node: Any) -> Room:
 
 
 def named_room(group: str, node: Any, rooms: Mapping[str, type]) -> Any:
-    """The dataclass that the node of a group (tune, adapt) names, with the node's other keys."""
+    """The dataclass that the node of a group (tune, adapt) names, with the node's other keys.
+
+    Keys of other choices are left out, so that a sweep can set them beside those of this one.
+    """
     values = {str(key): value for key, value in node.items()}
     name = values.pop("name", None)
     if name not in rooms:
         raise UserError(f"{group}.name is '{name}': choose one of {', '.join(rooms)}")
+    check_known(group, values, rooms)
+    own = [column.name for column in dataclasses.fields(rooms[name])]
+    for key in [key for key in values if key not in own]:
+        del values[key]
+        log.warning("%s=%s has no key '%s': it is left out", group, name, key)
     try:
         return room_config(rooms[name], OmegaConf.merge(OmegaConf.structured(schema_of(rooms[name])), values))
     except OmegaConfBaseException as error:
-        known = [column.name for column in dataclasses.fields(rooms[name])]
-        raise UserError(f"{group}={name}: {explain(error, known)}") from None
+        raise UserError(f"{group}={name}: {explain(error, own)}") from None
+
+
+def check_known(group: str, values: Mapping[Any, Any], rooms: Mapping[str, type]) -> None:
+    """Raises UserError for a key that no choice of the group has."""
+    known = list(dict.fromkeys(column.name for room in rooms.values() for column in dataclasses.fields(room)))
+    for key in values:
+        if key not in ("name", *known):
+            raise UserError(f"{group}.{key} is in no choice of {group}{nearest(key, known)}; all keys: add --cfg job")
 
 
 def _plain(node: Any) -> dict[str, Any]:
@@ -318,11 +334,22 @@ class ComparisonSchema:
 def register_schemas() -> None:
     """Makes the schemas known to Hydra, under names the yaml files begin their defaults with."""
     store = ConfigStore.instance()
-    store.store(name="train_schema", node=TrainSchema)
+    store.store(name="train_schema", node=_with_open_nodes(TrainSchema, "tune", "adapt"))
     store.store(name="decode_schema", node=DecodeSchema)
-    store.store(name="tune_lists_schema", node=ListTuningSchema)
-    store.store(name="adapt_lists_schema", node=ListAdaptationSchema)
+    store.store(name="tune_lists_schema", node=_with_open_nodes(ListTuningSchema, "tune"))
+    store.store(name="adapt_lists_schema", node=_with_open_nodes(ListAdaptationSchema, "adapt"))
     store.store(name="compare_schema", node=ComparisonSchema)
+
+
+def _with_open_nodes(schema: type, *groups: str) -> DictConfig:
+    """The schema, with groups whose keys differ from choice to choice: `named_room` checks them.
+
+    A sweep over choices first composes the default one, and must not miss the others' keys there.
+    """
+    config = OmegaConf.structured(schema)
+    for group in groups:
+        OmegaConf.set_struct(config[group], False)
+    return config
 
 
 def bitext_source(config: DictConfig, part: str, name: str) -> BitextSource:

@@ -9,7 +9,7 @@ from jaxsmt.pipeline.config.schemas import TmConfig
 from jaxsmt.pipeline.stages.components import FOLDER
 from jaxsmt.pipeline.stages.texts import fingerprint_input
 from jaxsmt.pipeline.store import Artefact, Counts, Store
-from jaxsmt.tm.component import load_component, save_component
+from jaxsmt.tm.component import Component, load_component, save_component
 from jaxsmt.tm.moses.lexical import LexicalPaths, write_lexical_tables
 from jaxsmt.tm.moses.tables import read_component, write_component, write_component_reordering
 
@@ -28,15 +28,19 @@ def imported_components(store: Store, config: TmConfig) -> dict[str, Artefact]:
 
 
 def export_components(folder: Path, components: Mapping[str, Artefact]) -> None:
-    """Writes <folder>/<name>/{phrase-table.gz or rule-table.gz, lex.*, reordering-table.gz}."""
+    """Writes the tables of every component to <folder>/<name>."""
     for name, artefact in components.items():
-        component = load_component(artefact.folder / FOLDER)
-        table = "rule-table.gz" if component.kind == "hiero" else "phrase-table.gz"
-        (folder / name).mkdir(parents=True, exist_ok=True)
-        write_component(folder / name / table, component)
-        write_lexical_tables(component, folder / name / "lex")
-        if component.rules.orientation_counts is not None:
-            write_component_reordering(folder / name / "reordering-table.wbe-msd-bidirectional-fe.gz", component)
+        write_moses_tables(folder / name, load_component(artefact.folder / FOLDER))
+
+
+def write_moses_tables(folder: Path, component: Component) -> None:
+    """Writes <folder>/{phrase-table.gz or rule-table.gz, lex.*, reordering-table.*.gz}."""
+    table = "rule-table.gz" if component.kind == "hiero" else "phrase-table.gz"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_component(folder / table, component)
+    write_lexical_tables(component, folder / "lex")
+    if component.rules.orientation_counts is not None:
+        write_component_reordering(folder / "reordering-table.wbe-msd-bidirectional-fe.gz", component)
 
 
 def _from_folder(store: Store, name: str, folder: Path) -> Artefact:

@@ -1,0 +1,34 @@
+"""`jaxsmt extract`: parallel text and its links in, Moses' tables out, by the stages that training counts with."""
+
+import tempfile
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from jaxsmt.align.model import AlignConfig
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.progress import log
+from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.pipeline.config.schemas import LinksConfig, TmConfig, room_config
+from jaxsmt.pipeline.stages.components import FOLDER, component_stage
+from jaxsmt.pipeline.stages.given_text import NAME, given_text
+from jaxsmt.pipeline.stages.links import links_stage
+from jaxsmt.pipeline.stages.tables import write_moses_tables
+from jaxsmt.pipeline.store import Store
+from jaxsmt.tm.component import load_component
+
+
+def extract(config: DictConfig) -> None:
+    """Extracts and counts phrase pairs or rules, and writes all tables to the folder `output`."""
+    if config.alignment is None or config.output is None:
+        raise UserError(
+            "name the links of the text, alignment=a.align (jaxsmt align makes them), and a folder, output=…"
+        )
+    with tempfile.TemporaryDirectory(prefix="jaxsmt-extract-") as scratch:
+        store = Store(Path(scratch))
+        text = given_text(store, config)
+        links = links_stage(store, [text], AlignConfig(), LinksConfig(files={NAME: config.alignment}))
+        settings = room_config(ExtractConfig, config.extract)
+        component = component_stage(store, text, links[NAME], settings, TmConfig())
+        write_moses_tables(Path(config.output), load_component(component.folder / FOLDER))
+    log.info("tables: %s", config.output)

@@ -1,0 +1,42 @@
+"""`jaxsmt lm`: text to an ARPA file, and the perplexity of a text under a language model."""
+
+import tempfile
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.lm.arpa import write_arpa
+from jaxsmt.lm.config import LmConfig
+from jaxsmt.lm.kneser_ney import estimate_lm
+from jaxsmt.pipeline.config.schemas import room_config
+from jaxsmt.pipeline.scored_lms import ScoredLm, opened_lm, perplexity_table, scored
+from jaxsmt.pipeline.standard import STANDARD, input_lines, output_path
+from jaxsmt.text.encoding import TextConfig, TextSide, prepare_lines
+from jaxsmt.text.vocabulary import Vocabulary
+
+
+def lm(config: DictConfig) -> None:
+    """Estimates a model of `input`, or opens `model`; prints the perplexity of the text `perplexity` under it."""
+    if config.model is not None and config.perplexity is None:
+        raise UserError("there is nothing to do with the model: name a text, perplexity=… ('-' is standard input)")
+    if config.model is None and config.perplexity is not None and config.output == STANDARD:
+        raise UserError("the model and the perplexity both go to standard output: name a file for the model, output=…")
+    if config.model is None and config.input == config.perplexity == STANDARD:
+        raise UserError("input and perplexity are both standard input: name a file for one of them")
+    text = room_config(TextConfig, config.text)
+    if config.model is None:
+        model = _estimated(config, text)
+    else:
+        model = opened_lm(config.model, TextSide(config.language, text, Vocabulary(())))
+    if config.perplexity is not None:
+        print(perplexity_table(model, input_lines(config.perplexity)), end="")
+
+
+def _estimated(config: DictConfig, text: TextConfig) -> ScoredLm:
+    sentences, side = prepare_lines(input_lines(config.input), text, config.language)
+    found = estimate_lm(sentences, side.vocabulary, room_config(LmConfig, config.estimation))
+    if config.output is not None:
+        with tempfile.TemporaryDirectory(prefix="jaxsmt-lm-") as name, output_path(config.output, Path(name)) as path:
+            write_arpa(found, path)
+    return scored({"estimated": found}, side)

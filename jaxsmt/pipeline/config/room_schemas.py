@@ -1,0 +1,66 @@
+"""The configuration of the commands that are rooms by themselves: align, extract, lm."""
+
+from dataclasses import dataclass, field
+
+from hydra.core.config_store import ConfigStore
+
+from jaxsmt.lm.config import LmConfig
+from jaxsmt.pipeline.config.schemas import AlignSchema, ExtractSchema, TextSchema, schema_of
+
+LmSchema = schema_of(LmConfig)
+
+
+@dataclass
+class PairsSchema:
+    """A parallel text: two files, or one whose lines have both sides."""
+
+    source: str | None = None
+    target: str | None = None
+    input: str = "-"
+    source_language: str = ""
+    target_language: str = ""
+    text: TextSchema = field(default_factory=TextSchema)
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass
+class AlignCommandSchema(PairsSchema):
+    """Everything `jaxsmt align` can be told."""
+
+    output: str = "-"
+    aligner: str | None = None
+    aligner_output: str | None = None
+    align: AlignSchema = field(default_factory=AlignSchema)
+
+
+@dataclass
+class ExtractCommandSchema(PairsSchema):
+    """Everything `jaxsmt extract` can be told."""
+
+    alignment: str | None = None
+    output: str | None = None
+    extract: ExtractSchema = field(default_factory=ExtractSchema)
+
+
+@dataclass
+class LmCommandSchema:
+    """Everything `jaxsmt lm` can be told."""
+
+    input: str = "-"
+    output: str | None = "-"
+    model: str | None = None
+    perplexity: str | None = None
+    language: str = ""
+    text: TextSchema = field(default_factory=TextSchema)
+    estimation: LmSchema = field(default_factory=LmSchema)  # type: ignore[valid-type]
+    quiet: bool = False
+    debug: bool = False
+
+
+def register_room_schemas() -> None:
+    """Makes the schemas known to Hydra."""
+    store = ConfigStore.instance()
+    store.store(name="align_schema", node=AlignCommandSchema)
+    store.store(name="extract_schema", node=ExtractCommandSchema)
+    store.store(name="lm_schema", node=LmCommandSchema)

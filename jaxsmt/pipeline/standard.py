@@ -1,0 +1,56 @@
+"""Files and standard streams of commands: '-' is standard input or output."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import atomic_file
+from jaxsmt.text.streams import read_lines
+
+STANDARD = "-"
+
+
+def input_lines(path: str, may_be_empty: bool = False) -> Iterator[str]:
+    """The lines of a file, plain or compressed, or of standard input."""
+    return read_lines(path, may_be_empty=may_be_empty) if path != STANDARD else _standard_input()
+
+
+def _standard_input() -> Iterator[str]:
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError:
+            raise UserError(f"standard input, line {number} is not UTF-8: convert the text to UTF-8") from None
+
+
+@contextmanager
+def output_stream(path: str) -> Iterator[TextIO]:
+    """A stream whose file appears when all went well; standard output for '-'."""
+    if path == STANDARD:
+        yield sys.stdout
+        sys.stdout.flush()
+    else:
+        with atomic_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+
+
+def write_lines(path: str, lines: Iterable[str]) -> None:
+    """Writes lines to a file or to standard output."""
+    with output_stream(path) as stream:
+        stream.writelines(line + "\n" for line in lines)
+
+
+@contextmanager
+def output_path(path: str, scratch: Path) -> Iterator[Path]:
+    """A path for writers of files: the one given, or one below `scratch` that then goes to standard output."""
+    if path != STANDARD:
+        yield Path(path)
+        return
+    written = scratch / "standard-output"
+    yield written
+    with open(written, encoding="utf-8", newline="") as stream:
+        sys.stdout.writelines(stream)
+    sys.stdout.flush()
