@@ -35,11 +35,11 @@ def run(command: str, arguments: Sequence[str] | None = None) -> None:
         print(command_help(command), end="")
         return
     # only here, since JAX takes a second to come
-    from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas
+    from jaxsmt.pipeline.config.keys import known_keys, register_schema_of
     from jaxsmt.pipeline.config.launch import launch
 
     name = command.replace("-", "_")
-    register_all_schemas()
+    register_schema_of(name)
     job = getattr(importlib.import_module(f"jaxsmt.pipeline.commands.{name}"), name)
     launch(name, job, [f"jaxsmt {command}", *arguments], lambda: known_keys(name))
 

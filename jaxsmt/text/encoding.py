@@ -97,25 +97,32 @@ class TextSide:
 
     def preprocess(self, text: str) -> list[str]:
         """The tokens of one line of raw text, as the model knows them."""
-        tokens = self._cut(text)
-        if self.config.case == "lower":
-            return [token.lower() for token in tokens]
-        return self.truecaser.apply(tokens) if self.truecaser else tokens
+        return self._cased(self._cut(text))
 
     def exact_tokens(self, text: str) -> list[str]:
         """The tokens of one line with the quotes, apostrophes and dashes that it has; `matched` undoes it."""
-        tokens = self.preprocess(text)
+        return self.read(text)[1]
+
+    def read(self, text: str) -> tuple[list[str], list[str]]:
+        """`preprocess` and `exact_tokens` of one line, which is cut once."""
+        cuts = self._cut(text)
+        tokens = self._cased(cuts)
         visible = self._tokeniser.without_marks(self._normaliser.visible(text))
         if not self.config.tokenise or self._normaliser.plain(visible) == visible:
-            return tokens
+            return tokens, tokens
         plain, letters = self._tokeniser.plain, "".join(visible.split())
         exact, place = [], 0
-        for cut, token in zip(self._cut(text), tokens, strict=True):
+        for cut, token in zip(cuts, tokens, strict=True):
             form = plain(cut)
             seen = letters[place : place + len(form)]
             exact.append(self._tokeniser.with_form(token, _with_marks_of(plain(token), form, seen)))
             place += len(form)
-        return exact
+        return tokens, exact
+
+    def _cased(self, tokens: list[str]) -> list[str]:
+        if self.config.case == "lower":
+            return [token.lower() for token in tokens]
+        return self.truecaser.apply(tokens) if self.truecaser else tokens
 
     def matched(self, token: str) -> str:
         """The token as the model knows it, of one with its own quotes, apostrophes and dashes."""

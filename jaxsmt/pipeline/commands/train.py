@@ -10,32 +10,26 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import ExtractConfig
-from jaxsmt.pipeline.assembly import Parts, mixed_model, tuned_model
+from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
+from jaxsmt.pipeline.assembly import first_draft, mixed_model, tuned_model, with_static_lms
 from jaxsmt.pipeline.commands.tune_lists import tuner_config
-from jaxsmt.pipeline.config.adaptation import adapter_config
-from jaxsmt.pipeline.config.mixing import TARGET_CLUSTERS, MixingConfig
-from jaxsmt.pipeline.config.schemas import (
-    LanguageModelConfig,
-    LinksConfig,
-    TmConfig,
-    WeightsConfig,
-    bitext_source,
-    room_config,
-)
+from jaxsmt.pipeline.config.adapters import adapter_config
+from jaxsmt.pipeline.config.rooms import room_config
+from jaxsmt.pipeline.config.schemas import LanguageModelConfig, LinksConfig, TmConfig, bitext_source
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
-from jaxsmt.pipeline.stages.adaptation import adapted_model, check_adaptation
+from jaxsmt.pipeline.stages.adapting import adapted_model, check_adaptation
 from jaxsmt.pipeline.stages.components import component_stage
 from jaxsmt.pipeline.stages.links import TextLinks, export_links, links_stage
 from jaxsmt.pipeline.stages.lms import LmMixture, export_lms, lm_stages
 from jaxsmt.pipeline.stages.mixing import develop
-from jaxsmt.pipeline.stages.static_lms import with_static_lms
 from jaxsmt.pipeline.stages.tables import export_components, imported_components
 from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
 from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, text_stage
-from jaxsmt.pipeline.stages.tuning import NO_TUNER, ListsConfig
+from jaxsmt.pipeline.stages.tuning import NO_TUNER, ListsConfig, TuningTask
 from jaxsmt.pipeline.store import Store
 from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.reading import BitextSource, read_bitext
@@ -50,7 +44,7 @@ def train(config: DictConfig) -> float:
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
     sources = corpus_sources(config, work_dir)
     text, tm = room_config(TextConfig, config.text), room_config(TmConfig, config.tm)
-    search, weights = room_config(SearchConfig, config.search), room_config(WeightsConfig, config.weights)
+    search, weights = room_config(SearchConfig, config.search), room_config(SearchWeights, config.weights)
     if search.swap_span < 2:
         weights = dataclasses.replace(weights, swap=0.0)  # nothing to weigh or to tune
     extract, mixture = room_config(ExtractConfig, config.extract), room_config(MixingConfig, config.mixture)
@@ -68,7 +62,7 @@ def train(config: DictConfig) -> float:
     if tm.export:
         export_components(output_dir / "moses", components)
     sides = model_sides(config, text, texts)
-    lms = mix_language_models(store, texts, sources["dev"], sides[1], config, mixture, output_dir)
+    lms = mix_language_models(store, texts, sources["dev"], sides[1], config, mixture)
     show_components(texts, components)
     show_lms(lms)
     links_config = room_config(LinksConfig, config.links)
@@ -79,18 +73,19 @@ def train(config: DictConfig) -> float:
         )
     used = [spec for part in dict.fromkeys(("dev", "adapt", *config.translate)) for spec in sources[part].values()]
     lines = [source for spec in used for source, _ in read_bitext(spec)]
-    parts = Parts(sides, components, lms, search, output_dir / "model", lines)
-    model = mixed_model(store, parts, texts, development, extract, mixture, weights)
+    draft = first_draft(sides, components, lms, search, weights, lines)
+    draft = mixed_model(store, draft, texts, development, extract, mixture)
     if config.lm.static:
-        parts, model = with_static_lms(store, parts, model)
+        draft = with_static_lms(store, draft)
     lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
+    task = TuningTask(sources["dev"], tuner, lists)
     if tuner is not None:
-        model = tuned_model(store, parts, model, sources["dev"], tuner, lists)
+        draft = tuned_model(store, draft, task)
     if adapter is not None:
-        sets = sources["dev"], sources["adapt"]
-        model = adapted_model(store, parts, model, *sets, adapter, tuner, lists)
-    log.info("model: %s", parts.folder)
-    scores = evaluate_model(model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)
+        draft = adapted_model(store, draft, sources["adapt"], adapter, task)
+    draft.write(output_dir / "model")
+    log.info("model: %s", output_dir / "model")
+    scores = evaluate_model(draft.model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)
     show_scores(scores)
     return scores.mean("dev")
 
@@ -102,7 +97,7 @@ def align_texts(store: Store, texts: list[ComponentText], config: DictConfig) ->
 
 def mix_language_models(
     store: Store, texts: list[ComponentText], dev: dict[str, BitextSource], target: TextSide, config: DictConfig,
-    mixture: MixingConfig, output_dir: Path,
+    mixture: MixingConfig,
 ) -> LmMixture:  # fmt: skip
     """The mixture of all language models; with lm.export they are written as ARPA files."""
     lm_config = room_config(LanguageModelConfig, config.lm)
@@ -111,7 +106,7 @@ def mix_language_models(
         clusters = target_cluster_stage(store, texts, mixture.num_clusters, mixture.cluster_seed)
     lms = lm_stages(store, texts, dev, target, lm_config, clusters)
     if lm_config.export:
-        export_lms(output_dir / "lm", lms)
+        export_lms(Path(config.output_dir) / "lm", lms)
     return lms
 
 

@@ -2,60 +2,50 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from jaxsmt.common.progress import log
-from jaxsmt.model.model import Labels, Mixing, Model
-from jaxsmt.model.rule_model import norm_of, normalised_rule
-from jaxsmt.pipeline.config.mixing import COUNTS, MixingConfig
-from jaxsmt.pipeline.config.schemas import WeightsConfig
-from jaxsmt.pipeline.stages.tuning import ListsConfig, best_mixture, tuned_scalars, tuning_stage
+from jaxsmt.model.mixed_rules import norm_of, normalised_rule
+from jaxsmt.model.mixing import COUNTS, MixingConfig
+from jaxsmt.model.model import Mixing, Model
+from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.model.tuned_weights import tuned_scalars
+from jaxsmt.pipeline.stages.tuning import TuningTask, best_mixture, tuning_stage
 from jaxsmt.pipeline.store import Store
-from jaxsmt.text.reading import BitextSource
+from jaxsmt.search.weights import SearchWeights
 
 
-def tuned_ensemble(
-    store: Store,
-    model: Model,
-    inputs: Mapping[str, str],
-    dev: Mapping[str, BitextSource],
-    tuner: Any,
-    lists: ListsConfig,
-) -> Model:
+def tuned_ensemble(store: Store, model: Model, inputs: Mapping[str, str], task: TuningTask) -> Model:
     """The ensemble with every component's own weights tuned, shared weights to start from, and λ tuned if asked for."""
-    found = [tuned_alone(store, model, name, inputs, dev, tuner, lists) for name in model.names]
+    found = [tuned_alone(store, model, name, inputs, task) for name in model.names]
     mixing = dataclasses.replace(model.mixing, component_weights=tuple(map(normalised_rule, found)))
     model = dataclasses.replace(model, mixing=mixing, weights=shared_weights(found, model.weights))
     if model.mixing.config.weighting != "tuned":
         return model
-    mixture = best_mixture(store, model, inputs, dev, lists)
+    mixture = best_mixture(store, model, inputs, task)
     log.info("weights of the models: %s", ", ".join(f"{n} {x:.3f}" for n, x in zip(model.names, mixture, strict=True)))
-    mixtures = {label: list(mixture) for label in (*dev, *model.names)}
+    mixtures = {label: list(mixture) for label in (*task.dev, *model.names)}
     labels = dataclasses.replace(model.mixing.labels, mixtures=mixtures)
     return dataclasses.replace(model, mixing=dataclasses.replace(model.mixing, labels=labels))
 
 
-def tuned_alone(
-    store: Store, model: Model, name: str, inputs: Mapping[str, str], dev: Mapping[str, BitextSource], tuner: Any,
-    lists: ListsConfig,
-) -> WeightsConfig:  # fmt: skip
+def tuned_alone(store: Store, model: Model, name: str, inputs: Mapping[str, str], task: TuningTask) -> SearchWeights:
     """The weights of one component's model on all development sentences."""
     rule = np.array(model.mixing.component_weights[model.names.index(name)]) * model.weights.rule[0]
     alone = dataclasses.replace(
         model,
         mixing=Mixing(
             MixingConfig(operation=COUNTS, weighting="own", lm_weighting=model.mixing.config.lm_weighting),
-            labels=Labels(lm_mixtures=model.mixing.labels.lm_mixtures),
+            labels=LabelSettings(lm_mixtures=model.mixing.labels.lm_mixtures),
         ),
         weights=dataclasses.replace(model.weights, rule=tuple(rule.tolist())),
     )
     log.info("tuning the model of '%s' alone", name)
-    return tuning_stage(store, alone, inputs, dev, tuner, lists, component=name)
+    return tuning_stage(store, alone, inputs, task, component=name)
 
 
-def shared_weights(found: list[WeightsConfig], start: WeightsConfig) -> WeightsConfig:
+def shared_weights(found: list[SearchWeights], start: SearchWeights) -> SearchWeights:
     """What lies outside the mixture: means over the models, each scaled to the norm 1, then all to that of `start`."""
     size = norm_of(start)
     means = {

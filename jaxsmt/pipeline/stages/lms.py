@@ -18,17 +18,16 @@ from jaxsmt.lm.mixture import fit_mixture, interpolate
 from jaxsmt.lm.model import Lm, load_lm, save_lm
 from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.lm.union import build_union_automaton
+from jaxsmt.model.labelling.target_clusters import load as load_target_clusters
+from jaxsmt.model.language_models import AUTOMATON, EQUAL, JOINT, VOCABULARY, WEIGHTS
 from jaxsmt.pipeline.config.schemas import LanguageModelConfig
-from jaxsmt.pipeline.stages.target_clusters import load_target_clusters
 from jaxsmt.pipeline.stages.texts import ComponentText, bitext_inputs, fingerprint_input, join_texts
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary, load_vocabulary, merge_vocabularies
 
-TABLES, VOCABULARY = "lm.safetensors", "vocabulary.txt"
-AUTOMATON, WEIGHTS = "automaton.safetensors", "weights.json"
-EQUAL, JOINT = "equal", "joint"
+TABLES = "lm.safetensors"
 
 
 @dataclass(frozen=True)
@@ -184,3 +183,23 @@ def _perplexities(automaton: Automaton, sentences: Ragged, weights: Mapping[str,
     probabilities = np.exp(word_log_probs(automaton, sentences).values[is_used].astype(np.float64))  # [words, D]
     means = {name: np.log(probabilities @ vector).mean() for name, vector in weights.items()}
     return {name: round(float(np.exp(-mean)), 4) for name, mean in means.items()}
+
+
+def static_stage(store: Store, lms: LmMixture, weights: Mapping[str, Sequence[float]]) -> LmMixture:
+    """Interpolates the models with each of the weights [D], by name; the new ones are picked by weights of 0 and 1.
+
+    The decoder switches between them then, instead of mixing (Sennrich, Schwenk and Aransa 2013, section 5).
+    """
+    names = tuple(weights)
+    chosen = {name: [float(name == other) for other in names] for name in names}
+
+    def build(folder: Path) -> Counts:
+        models = [load_component_lm(artefact) for artefact in lms.models.values()]
+        save_union(folder, [interpolate(models, part) for part in weights.values()])
+        tables = {"names": dict(enumerate(names)), "weights": chosen, "perplexities": lms.perplexities}
+        write_text(folder / WEIGHTS, json.dumps(tables, indent=1, ensure_ascii=False) + "\n")
+        return {"models": len(names)}
+
+    settings = {"weights": {name: list(part) for name, part in weights.items()}}
+    artefact = store.run("lm-static", settings, {"mixture": lms.artefact.fingerprint}, build)
+    return dataclasses.replace(lms, artefact=artefact, names=names, weights=chosen)

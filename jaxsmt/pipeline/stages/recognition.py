@@ -8,7 +8,6 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,12 +16,12 @@ from jaxsmt.adapt.recognise.recogniser import load_recogniser, train_recogniser
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
-from jaxsmt.model.adaptations import Recognition
+from jaxsmt.model.labelling.recognition import Recognition
 from jaxsmt.model.model import Model
-from jaxsmt.pipeline.config.adaptation import RecogniseStageConfig
-from jaxsmt.pipeline.config.schemas import WeightsConfig
+from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.pipeline.config.adapters import RecogniseStageConfig
 from jaxsmt.pipeline.stages.texts import bitext_inputs
-from jaxsmt.pipeline.stages.tuning import ListsConfig, tuning_stage, tuning_text
+from jaxsmt.pipeline.stages.tuning import TuningTask, tuning_stage, tuning_text
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.text.reading import BitextSource, read_bitext
 
@@ -31,29 +30,26 @@ Sets = Mapping[str, BitextSource]
 
 
 def recognition_stage(
-    store: Store, model: Model, inputs: Mapping[str, str], dev: Sets, config: RecogniseStageConfig, tuner: Any,
-    lists: ListsConfig,
-) -> Artefact:  # fmt: skip
+    store: Store, model: Model, inputs: Mapping[str, str], config: RecogniseStageConfig, task: TuningTask
+) -> Artefact:
     """A recogniser with weights for each class, tuned on the development sentences that it finds to be of the class."""
-    recogniser = recogniser_stage(store, model, inputs, dev, config)
+    recogniser = recogniser_stage(store, model, inputs, task.dev, config)
     found = untuned(model, recogniser)
     labelled = dataclasses.replace(model, adaptation=found)
     inputs = {**inputs, "recogniser": recogniser.fingerprint}
-    occurring = set(tuning_text(labelled, dev).labels)
+    occurring = set(tuning_text(labelled, task.dev).labels)
     weights = {
-        label: tuning_stage(store, labelled, inputs, dev, tuner, lists, label)
-        for label in found.labels
-        if label in occurring
+        label: tuning_stage(store, labelled, inputs, task, label) for label in found.labels if label in occurring
     }
 
     def build(folder: Path) -> Counts:
-        dataclasses.replace(found, weights=weights).save(folder)
+        dataclasses.replace(found, settings=dataclasses.replace(found.settings, weights=weights)).save(folder)
         return {"classes": len(found.labels)}
 
     settings = {
         "weights": {label: dataclasses.asdict(part) for label, part in weights.items()},
-        "mixtures": found.mixtures,
-        "lm_mixtures": found.lm_mixtures,
+        "mixtures": found.settings.mixtures,
+        "lm_mixtures": found.settings.lm_mixtures,
     }
     return store.run("recognition", settings, {"recogniser": recogniser.fingerprint}, build)
 
@@ -95,8 +91,7 @@ def untuned(model: Model, recogniser: Artefact) -> Recognition:
         known = [name if name in model.labels else None for name in names]
         mixtures[label] = weighted_mean([model.mixture(name) for name in known], shares).tolist()
         lm_mixtures[label] = weighted_mean([model.lm_mixture(name) for name in known], shares).tolist()
-    weights: dict[str, WeightsConfig] = {}
-    return Recognition(load_recogniser(recogniser.folder), class_of, weights, mixtures, lm_mixtures)
+    return Recognition(load_recogniser(recogniser.folder), class_of, LabelSettings(mixtures, lm_mixtures))
 
 
 def weighted_mean(mixtures: list[np.ndarray], shares: np.ndarray) -> np.ndarray:

@@ -1,0 +1,60 @@
+"""Lines to be translated, tokenised once for all that looks at them: labellers, rules, glossary, search."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from jaxsmt.text.encoding import TextSide
+
+LINES_PER_BLOCK = 500  # read, translated and written at a time
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """Raw lines; the tokens of each as the model knows them; and with the quotes, apostrophes and dashes they have."""
+
+    lines: Sequence[str]
+    tokens: Sequence[list[str]]
+    exact: Sequence[list[str]]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def take(self, rows: Iterable[int]) -> "SourceText":
+        """Some of the lines, in the given order."""
+        chosen = list(rows)
+        tokens, exact = ([column[row] for row in chosen] for column in (self.tokens, self.exact))
+        return SourceText([self.lines[row] for row in chosen], tokens, exact)
+
+    def blocks(self) -> Iterator["SourceText"]:
+        """The text in pieces of LINES_PER_BLOCK."""
+        for start in range(0, len(self), LINES_PER_BLOCK):
+            yield self.take(range(start, min(start + LINES_PER_BLOCK, len(self))))
+
+
+def source_text(side: TextSide, lines: Iterable[str]) -> SourceText:
+    """Tokenises and cases raw lines."""
+    kept = list(lines)
+    read = [side.read(line) for line in kept]
+    return SourceText(kept, [tokens for tokens, _ in read], [exact for _, exact in read])
+
+
+def joined_texts(parts: Iterable[SourceText]) -> SourceText:
+    """Several texts end to end."""
+    kept = list(parts)
+    return SourceText(
+        [line for part in kept for line in part.lines],
+        [tokens for part in kept for tokens in part.tokens],
+        [exact for part in kept for exact in part.exact],
+    )
+
+
+def blocks_of(side: TextSide, lines: Iterable[str]) -> Iterator[SourceText]:
+    """A stream of raw lines in pieces of LINES_PER_BLOCK, each read when it is asked for."""
+    block: list[str] = []
+    for line in lines:
+        block.append(line)
+        if len(block) == LINES_PER_BLOCK:
+            yield source_text(side, block)
+            block = []
+    if block:
+        yield source_text(side, block)
