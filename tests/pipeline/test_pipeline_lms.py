@@ -66,7 +66,7 @@ def test_one_model_of_all_text_is_that_of_the_concatenated_corpora(kenlm, tmp_pa
     model = load_model(tmp_path / "run" / "model")
     assert model.lm_names == ("kitchen", "travel", "joint")
     np.testing.assert_array_equal(model.lm_mixture(), [0, 0, 1])
-    assert model.lm_mixture("travel")[1] > 0.2
+    assert model.lm_mixture("travel")[1] > model.lm_mixture("travel")[0]
     for side in ("fr", "en"):
         parts = [(tmp_path / "corpus" / f"{name}.train.{side}").read_text() for name in ("kitchen", "travel")]
         (tmp_path / f"both.{side}").write_text("".join(parts))
