@@ -35,7 +35,7 @@ class RecogniserConfig:
 
     classifier: 'naive_bayes' on counts, or 'logistic' (regression) on TF-IDF weights. On five and on twelve domains of
         at most 3,000 sentences each the first was right for 90.6% and 80.0% of 500 development sentences per domain,
-        the second for 89.4% and 79.5%: about as good, and three to seven times slower to train.
+        the second for 89.4% and 79.5%: about as good, and three to four times slower to train.
     solver: what finds the optimum of 'logistic': 'optax' on the device, or 'scikit-learn' if installed. It is the same
         optimum.
     strength: the inverse of the L2 penalty of 'logistic'.

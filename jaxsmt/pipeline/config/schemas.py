@@ -21,6 +21,7 @@ from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.mixture import MixtureConfig
+from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.pipeline.config.launch import explain, nearest
 from jaxsmt.pipeline.config.mixing import MixingConfig
 from jaxsmt.search.decoder import SearchConfig
@@ -214,6 +215,7 @@ SearchSchema = schema_of(SearchConfig)
 WeightsSchema = schema_of(WeightsConfig)
 CompareSchema = schema_of(CompareConfig)
 LoopSchema = schema_of(LoopConfig)
+RescoringSchema = schema_of(RescoringConfig)
 SearchOverrides = overrides_schema_of(SearchConfig)
 WeightsOverrides = overrides_schema_of(WeightsConfig)
 
@@ -298,6 +300,7 @@ class ListTuningSchema:
     references: list[str] = field(default_factory=list)
     start: dict[str, float] = field(default_factory=dict)
     output: str | None = None
+    rescore: RescoringSchema = field(default_factory=RescoringSchema)  # type: ignore[valid-type]
     tune: dict[str, Any] = field(default_factory=dict)
     quiet: bool = False
     debug: bool = False
@@ -312,7 +315,10 @@ class ListAdaptationSchema:
     dev_nbest: list[str] = field(default_factory=list)
     dev_references: list[str] = field(default_factory=list)
     nbest: list[str] = field(default_factory=list)
+    online: bool = False
+    references: list[str] = field(default_factory=list)
     weights_file: str | None = None
+    rescore: RescoringSchema = field(default_factory=RescoringSchema)  # type: ignore[valid-type]
     output: str | None = None
     member_weights: str | None = None
     adapt: dict[str, Any] = field(default_factory=dict)
