@@ -16,7 +16,6 @@ from scipy.special import softmax
 from jaxsmt.adapt.clusters.kmeans import assign, fit_kmeans
 from jaxsmt.adapt.clusters.labels import Labels
 from jaxsmt.adapt.recognise.bag_of_words import count_words, frequent_words, inverse_frequencies, latent_axes, tf_idf
-from jaxsmt.adapt.recognise.logistic import fit_logistic, fit_naive_bayes, fit_with_scikit_learn, sample_weights
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
@@ -140,6 +139,9 @@ def _features(classifier: str, counts: csr_array, idf: np.ndarray) -> csr_array:
 
 
 def _fit(features: csr_array, labels: Labels, config: RecogniserConfig) -> tuple[np.ndarray, np.ndarray]:
+    # a recogniser that is there already needs no solver
+    from jaxsmt.adapt.recognise.logistic import fit_logistic, fit_naive_bayes, fit_with_scikit_learn, sample_weights
+
     num_classes = len(labels.names)
     weights = sample_weights(labels.index, num_classes, config.balanced)
     common = (features, labels.index, num_classes, weights)
