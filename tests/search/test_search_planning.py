@@ -8,7 +8,9 @@ import pytest
 from jaxsmt.common.errors import UserError
 from jaxsmt.search.plan.forest import Layout
 from jaxsmt.search.plan.matching import Matches
-from jaxsmt.search.plan.planning import check_forced, forced_allows, unknown_positions
+from jaxsmt.search.plan.planning import SpecialEntries, check_forced, forced_allows, unknown_positions
+from jaxsmt.search.rules.grammar import Programs
+from jaxsmt.search.weights import SearchWeights
 
 NO_GAP = (0, 0)
 
@@ -80,3 +82,10 @@ def test_words_without_a_translation_of_their_own_are_unknown(lengths):
     known = {(s, a) for s, a, b in rows if b == a + 1} | {(s, x) for s, a, b in forced for x in range(a, b)}
     expected = [(s, a) for s, n in enumerate(lengths) for a in range(n) if (s, a) not in known]
     assert list(zip(*(column.tolist() for column in found), strict=True)) == expected
+
+
+def test_special_entries_may_be_none():
+    weights = SearchWeights().of_sentences(1, 4)
+    none = np.zeros(0, np.float32)
+    programs = Programs(np.zeros((1, 1), np.int32), np.zeros((0, 5), np.int32), none, none, none.astype(np.int32))
+    assert SpecialEntries(3).scores(programs, weights).shape == (0,)

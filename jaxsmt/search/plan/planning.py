@@ -56,7 +56,7 @@ class SpecialEntries:
 
     def scores(self, programs: Programs, weights: SearchWeights) -> np.ndarray:
         """[Z] float32: w·h with the language model's estimate; programs: of the sides, in order."""
-        kinds, profile = np.array(self.kinds), np.array(self.profiles)
+        kinds, profile = np.array(self.kinds, np.int64), np.array(self.profiles, np.int64)
         return (
             weights.phrase_penalty[profile]
             - weights.word_penalty[profile] * programs.num_words
