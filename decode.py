@@ -4,10 +4,10 @@ import hydra
 from omegaconf import DictConfig
 
 from jaxsmt.pipeline.commands.decode import decode
+from jaxsmt.pipeline.config.decoding import DecodeSchema, register_decode_schema
 from jaxsmt.pipeline.config.launch import launch, run_job
-from jaxsmt.pipeline.config.schemas import DecodeSchema, register_schemas
 
-register_schemas()
+register_decode_schema()
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="decode")

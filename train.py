@@ -5,7 +5,7 @@ from omegaconf import DictConfig
 
 from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.commands.tune_lists import tuner_keys
-from jaxsmt.pipeline.config.adaptation import adapter_keys
+from jaxsmt.pipeline.config.adapters import adapter_keys
 from jaxsmt.pipeline.config.launch import launch, run_job
 from jaxsmt.pipeline.config.schemas import TrainSchema, register_schemas
 

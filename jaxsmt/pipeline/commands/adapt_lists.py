@@ -4,8 +4,9 @@ python -m jaxsmt.pipeline.commands.adapt_lists adaptation_nbest=[small.nbest] ad
   nbest=[test.nbest] weights_file=weights.txt output=test.out
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import hydra
 import numpy as np
@@ -19,7 +20,7 @@ from jaxsmt.adapt.voting import chosen_texts, merge_members, vote
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
-from jaxsmt.pipeline.config.adaptation import BaggingStageConfig, BpaStageConfig, adapter_config, adapter_keys
+from jaxsmt.pipeline.config.adapters import BaggingStageConfig, BpaStageConfig, adapter_config, adapter_keys
 from jaxsmt.pipeline.config.launch import launch, run_job
 from jaxsmt.pipeline.config.schemas import ListAdaptationSchema, register_schemas
 from jaxsmt.pipeline.stages.bagging import tuned_weights
@@ -36,12 +37,10 @@ References = list[tuple[str, ...]]
 def adapt_lists(config: DictConfig) -> None:
     """Chooses and writes translations."""
     settings = adapter_config(config.adapt)
-    if isinstance(settings, BpaStageConfig):
-        texts = _reranked(config, settings)
-    elif isinstance(settings, BaggingStageConfig):
-        texts = _bagged(config, settings)
-    else:
+    ways: dict[str, Callable[[DictConfig, Any], list[str]]] = {"bpa": _reranked, "bagging": _bagged}
+    if config.adapt.name not in ways:
         raise UserError(f"adapt={config.adapt.name} cannot work on lists: choose adapt=bpa or adapt=bagging")
+    texts = ways[config.adapt.name](config, settings)
     if config.output is not None:
         write_text(config.output, "".join(text + "\n" for text in texts))
 

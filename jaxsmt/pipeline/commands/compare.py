@@ -11,7 +11,8 @@ from omegaconf import DictConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.evaluate.compare import CompareConfig, compare_systems, comparison_table
 from jaxsmt.pipeline.config.launch import launch, run_job
-from jaxsmt.pipeline.config.schemas import ComparisonSchema, register_schemas, room_config
+from jaxsmt.pipeline.config.rooms import room_config
+from jaxsmt.pipeline.config.schemas import ComparisonSchema, register_schemas
 from jaxsmt.text.streams import read_lines
 
 register_schemas()

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from jaxsmt.pipeline.config.launch import launch, run_job
-from jaxsmt.pipeline.config.schemas import ListTuningSchema, named_room, register_schemas
+from jaxsmt.pipeline.config.rooms import named_room
+from jaxsmt.pipeline.config.schemas import ListTuningSchema, register_schemas
 from jaxsmt.tune.commands import ListTuning, tune_nbest_lists
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, TrustRegionConfig
 
