@@ -22,9 +22,11 @@ from scarce_plots import plot_comparison, plot_sweep, plot_times
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.common.device import setup_device
 from jaxsmt.common.files import write_text
-from jaxsmt.model.model import Model, load_model
-from jaxsmt.model.translation import LineTranslator, make_line_translator
-from jaxsmt.pipeline.stages.tuning import decode_lists, tuning_text, vector_of
+from jaxsmt.model.folder import open_model
+from jaxsmt.model.model import Model
+from jaxsmt.model.translation import PlainTranslator, plain_translator
+from jaxsmt.model.tuned_weights import vector_of
+from jaxsmt.pipeline.stages.tuning import decode_lists, tuning_text
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.mert import MertConfig
@@ -45,8 +47,8 @@ SWEEPS = {  # by method: settings and their values
 def main() -> None:
     options = parse_options()
     setup_device()
-    model = load_model(options.model)
-    translator = make_line_translator(model)
+    model = open_model(options.model)
+    translator = plain_translator(model)
     weights = vector_of(model.weights)
     dev = scored_lists(model, translator, {name: source_of(name, "dev", 100) for name in model.names}, options.nbest)
     config = ComparisonConfig(
@@ -88,10 +90,10 @@ def source_of(name: str, part: str, first: int) -> BitextSource:
     return BitextSource(source, target, source_language="fr", target_language="en", first=first)
 
 
-def scored_lists(model: Model, translator: LineTranslator, sets: dict[str, BitextSource], size: int) -> TuningLists:
+def scored_lists(model: Model, translator: PlainTranslator, sets: dict[str, BitextSource], size: int) -> TuningLists:
     """n-best lists under the model's weights, with BLEU and TER statistics."""
     text = tuning_text(model, sets)
-    lists = decode_lists(translator, text, model.weights.of_search, size)
+    lists = decode_lists(translator, text, model.weights, size)
     return score_lists(lists, text.references, with_ter=True)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.nbest import NBestLists, merge_nbest
+from jaxsmt.tune.nbest import NBestLists, first_of_equals, merge_with_rows
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,18 @@ def merge_members(member_lists: Sequence[NBestLists]) -> MergedLists:
     """Merges the n-best lists of the members, over the same sentences; their own totals are dropped."""
     if not member_lists:
         raise UserError("there are no n-best lists to combine: give those of at least one member")
-    numbered = [replace(lists, scores=np.full(len(lists.texts), m, float)) for m, lists in enumerate(member_lists)]
-    merged = merge_nbest(numbered)  # keeps the first of equals, and with it the member's number
-    members = merged.scores.astype(np.int64)
-    return MergedLists(replace(merged, scores=np.zeros(len(members))), members)
+    merged, rows = merge_with_rows(member_lists)
+    ends = np.cumsum([len(lists.texts) for lists in member_lists])
+    return MergedLists(replace(merged, scores=np.zeros(len(rows))), np.searchsorted(ends, rows, side="right"))
+
+
+def different_hypotheses(sentences: np.ndarray, texts: Sequence[str], features: np.ndarray) -> np.ndarray:
+    """[K'] int64: the places of different hypotheses among K, sentence by sentence; of equal ones the first.
+
+    sentences: [K]; features: [K, F]. Two hypotheses are equal if sentence, text and features are.
+    """
+    kept = first_of_equals(sentences, texts, features)
+    return kept[np.argsort(sentences[kept], kind="stable")]
 
 
 def aligned_weights(lists: NBestLists, weights: np.ndarray, feature_names: Sequence[str] | None) -> np.ndarray:
@@ -61,9 +69,16 @@ def aligned_weights(lists: NBestLists, weights: np.ndarray, feature_names: Seque
 def vote(merged: MergedLists, weights: np.ndarray, feature_names: Sequence[str] | None = None) -> Combination:
     """score(c) = Σ_t θ_t · feat(c) over the first M members, weights [M, F], on what these members had."""
     theta = aligned_weights(merged.lists, weights, feature_names)
-    totals = merged.lists.features @ theta.sum(0)
-    scores = np.where(merged.members < len(theta), totals, -np.inf)
+    scores = summed_votes(merged.lists.features, merged.members, theta)
     return Combination(scores, best_rows(scores, merged.lists.offsets))
+
+
+def summed_votes(features: np.ndarray, members: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """[K] float64: Σ_t θ_t · features over the members θ [M, F]; −inf where none of them had the hypothesis.
+
+    features: [K, F]; members: [K], the first member that had each hypothesis.
+    """
+    return np.where(members < len(theta), features @ theta.sum(0), -np.inf)
 
 
 def best_rows(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:

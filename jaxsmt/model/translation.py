@@ -1,22 +1,27 @@
-"""From lines of text to translated lines: batches in, order kept."""
+"""From lines of text to translated lines: the protocol of all translators, and the plain one."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
+from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.model.glossary import Glossary, find_terms
-from jaxsmt.model.model import Model, Profile
-from jaxsmt.model.rule_model import make_rules
+from jaxsmt.model.mixed_rules import make_rules
+from jaxsmt.model.model import Model
+from jaxsmt.model.profiles import Profile
+from jaxsmt.model.source_text import SourceText
 from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.moses import nbest_lines
-from jaxsmt.search.nbest.rescoring import rescore
+from jaxsmt.search.nbest.rescoring import FeatureVectors, rescore
+from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.translation import Translation, translate, translate_nbest
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.copies import written_words
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary
 
-LINES_PER_BLOCK = 500  # read, translated and written at a time
 _BREAKS = (".", ";", ":", ",", "!", "?", ")", "…")  # a sentence that is too long may be cut after these
 
 
@@ -30,10 +35,60 @@ class TranslatedLine:
     unknown: list[str] = field(default_factory=list)  # source tokens that nobody could translate
     score: float = 0.0
 
+    def __str__(self) -> str:
+        return self.text
+
 
 @dataclass(frozen=True)
-class LineTranslator:
-    """Translates raw lines with one model, each line by a profile.
+class NBestList:
+    """Translations of one line.
+
+    best: the best one.
+    listed: all that are listed, best first; none where the line is empty or had to be cut, for then there is no
+      single derivation.
+    outputs: their words.
+    features: their rows, with the scores that rank them.
+    """
+
+    best: TranslatedLine
+    listed: Sequence[Translation]
+    outputs: Sequence[Sequence[str]]
+    features: FeatureVectors
+
+    def moses_lines(self, number: int, with_swaps: bool) -> Iterator[str]:
+        """In Moses' format, as sentence `number`."""
+        links = [found.alignment for found in self.listed]
+        return nbest_lines(number, self.outputs, self.features, 0, with_swaps=with_swaps, alignments=links)
+
+
+class Translator(Protocol):
+    """What translates text with a model, each line by a profile; without profiles all as text of no label."""
+
+    @property
+    def model(self) -> Model:
+        """What it translates with."""
+
+    @property
+    def statistics(self) -> SearchStatistics:
+        """Of all that was searched so far."""
+
+    @property
+    def swaps_blocks(self) -> bool:
+        """Whether translations have a feature of swapped blocks."""
+
+    def translate(self, text: SourceText, profiles: Sequence[Profile] | None = None) -> list[TranslatedLine]:
+        """One translated line for each line; an empty line stays empty."""
+
+    def nbest(self, text: SourceText, size: int, profiles: Sequence[Profile] | None = None) -> list[NBestList]:
+        """A list of up to `size` translations for each line."""
+
+    def line(self, text: SourceText, row: int, found: Translation, label: str | None = None) -> TranslatedLine:
+        """What a translation of line `row` is as text of that label."""
+
+
+@dataclass(frozen=True)
+class PlainTranslator:
+    """The best derivation under the weights of a line's profile.
 
     words: the target words by id; behind the model's come those that only the glossary has.
     profile: of lines that come without one.
@@ -45,92 +100,78 @@ class LineTranslator:
     profile: Profile
     glossary: Glossary
 
-    def translate(self, lines: Sequence[str], profiles: Sequence[Profile] | None = None) -> list[TranslatedLine]:
+    def translate(self, text: SourceText, profiles: Sequence[Profile] | None = None) -> list[TranslatedLine]:
         """One translated line for each line; an empty line stays empty."""
-        request, tokens = self.request(lines, profiles)
-        found = translate(self.decoder, request, self._break_ids)
-        labels = [profile.label for profile in profiles or [self.profile] * len(lines)]
-        return [self.line(*item) for item in zip(lines, tokens, found, labels, strict=True)]
+        found = translate(self.decoder, self.request(text, profiles), self._break_ids)
+        labels = [profile.label for profile in profiles or [self.profile] * len(text)]
+        return [self.line(text, row, best, labels[row]) for row, best in enumerate(found)]
 
-    def nbest(
-        self, lines: Sequence[str], size: int, first_number: int = 0, profiles: Sequence[Profile] | None = None
-    ) -> Iterator[str]:
-        """Lines of an n-best list in Moses' format, sentences numbered from `first_number`."""
-        request, tokens = self.request(lines, profiles)
+    def nbest(self, text: SourceText, size: int, profiles: Sequence[Profile] | None = None) -> list[NBestList]:
+        """A list of up to `size` translations for each line."""
+        request = self.request(text, profiles)
         lists = translate_nbest(self.decoder, request, size, break_ids=self._break_ids)
-        # a sentence that was cut has no single derivation, an empty one has nothing to list
-        listed = {row: found for row, found in enumerate(lists) if tokens[row] and len(found[0].parts) == 1}
-        flat = [(row, item) for row, found in listed.items() for item in found]
+        listed = [
+            found if tokens and len(found[0].parts) == 1 else []
+            for tokens, found in zip(text.tokens, lists, strict=True)
+        ]
+        flat = [(row, item) for row, found in enumerate(listed) for item in found]
         features = rescore(self.decoder, request, [item.parts[0] for _, item in flat], [row for row, _ in flat])
-        first = 0
-        for row, found in listed.items():
-            outputs, links = (
-                [self.output(tokens[row], item.tokens) for item in found],
-                [item.alignment for item in found],
-            )
-            yield from nbest_lines(
-                first_number + row, outputs, features, first, with_swaps=self.swaps_blocks, alignments=links
-            )
+        made, first = [], 0
+        labels = [profile.label for profile in profiles or [self.profile] * len(text)]
+        for row, found in enumerate(listed):
+            part = features_at(features, np.arange(first, first + len(found)))
+            outputs = [self.output(text.tokens[row], item.tokens) for item in found]
+            made.append(NBestList(self.line(text, row, lists[row][0], labels[row]), found, outputs, part))
             first += len(found)
+        return made
+
+    @property
+    def statistics(self) -> SearchStatistics:
+        """Of all that was searched so far."""
+        return self.decoder.statistics
 
     @property
     def swaps_blocks(self) -> bool:
         """Whether translations have a feature of swapped blocks."""
         return self.decoder.config.swap_span > 1
 
-    @property
+    @cached_property
     def _break_ids(self) -> list[int]:
         return [i for i in self.model.source.vocabulary.encode(_BREAKS) if i != UNKNOWN]
 
-    def request(
-        self, lines: Sequence[str], profiles: Sequence[Profile] | None = None
-    ) -> tuple[Request, list[list[str]]]:
-        """What the decoder is asked for raw lines, and their tokens."""
-        tokens = [self.model.source.preprocess(line) for line in lines]
-        is_known = self.model.sentences is None or self.model.sentences.issuperset(map(tuple, tokens))
-        assert is_known, "a model that was opened for certain lines has no rules for others"
-        forced = find_terms(self.glossary, tokens, self.words.id_of)
-        sentences = self.model.source.encode_lines(lines)
-        weights, mixture, lm_mixture = stacked(profiles or [self.profile] * len(lines))
-        if self.model.automaton.num_models == 1:
-            lm_mixture = None
-        return Request(sentences, self._copy_ids(tokens), weights, mixture, lm_mixture, forced), tokens
+    def request(self, text: SourceText, profiles: Sequence[Profile] | None = None) -> Request:
+        """What the decoder is asked for lines."""
+        assert self.model.rules.has(text.tokens), "a model that was opened for a text has no rules for others"
+        lms, source = self.model.lms, self.model.source.vocabulary
+        weights, mixture, lm_mixture = stacked(profiles or [self.profile] * len(text))
+        return Request(
+            ragged_from_rows([source.encode(tokens) for tokens in text.tokens]),
+            ragged_from_rows([lms.vocabulary.encode(tokens) for tokens in text.tokens]).values,
+            weights,
+            mixture,
+            lm_mixture if lms.automaton.num_models > 1 else None,
+            find_terms(self.glossary, text.tokens, self.words.id_of),
+        )
 
-    def _copy_ids(self, tokens: list[list[str]]) -> np.ndarray:
-        ids = self.model.lm_vocabulary.id_of
-        return np.array([ids.get(token, UNKNOWN) for line in tokens for token in line], np.int32)
-
-    def line(
-        self, line: str, tokens: Sequence[str], found: Translation, label: str | None = None
-    ) -> TranslatedLine:  # fmt: skip
-        """What a translation of the line's tokens is as text, with the typography of the component of that label."""
+    def line(self, text: SourceText, row: int, found: Translation, label: str | None = None) -> TranslatedLine:
+        """What a translation of line `row` is as text, with the typography of the component of that label."""
+        tokens, line = text.tokens[row], text.lines[row]
         words = self.output(tokens, found.tokens)
         unknown = [tokens[place] for place in found.unknown_positions]
-        num_known, exact = len(self.model.rules.union.target_vocabulary), self.model.source.exact_tokens(line)
+        num_known = len(self.model.rules.union.target_vocabulary)
+        exact = self.model.source.exact_tokens(line) if min(found.tokens, default=0) < 0 else tokens
         written, is_exact = written_words(words, found.tokens, tokens, exact, num_known)
-        text = self.model.target.postprocess(written, line, label, is_exact) if words else ""
-        return TranslatedLine(text, words, found.alignment, unknown, found.score)
+        output = self.model.target.postprocess(written, line, label, is_exact) if words else ""
+        return TranslatedLine(output, words, found.alignment, unknown, found.score)
 
     def output(self, tokens: Sequence[str], ids: Iterable[int]) -> list[str]:
         """The words of output ids; −1 − n is source word n, copied."""
         return [tokens[-1 - token] if token < 0 else self.words.decode([token])[0] for token in ids]
 
 
-def blocks_of(lines: Iterable[str]) -> Iterator[list[str]]:
-    """The lines in blocks of LINES_PER_BLOCK."""
-    block: list[str] = []
-    for line in lines:
-        block.append(line)
-        if len(block) == LINES_PER_BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def make_line_translator(
+def plain_translator(
     model: Model, profile: Profile | None = None, config: SearchConfig | None = None, glossary: Glossary | None = None
-) -> LineTranslator:
+) -> PlainTranslator:
     """Makes a model ready: for a profile, or without one for text that has no label."""
     glossary = glossary or {}
     known = model.rules.union.target_vocabulary
@@ -138,10 +179,21 @@ def make_line_translator(
     terms = dict.fromkeys(word for target in glossary.values() for word in target)
     extra = [word for word in terms if word not in known.id_of or not word.isalnum()]
     words = Vocabulary((*known.words, *extra))
+    rules = make_rules(model.rules.union, model.rules.usable, model.mixing.config, model.mixing.component_weights)
     matched = Vocabulary((*known.words, *map(model.target.matched, extra)))
-    rules = make_rules(model.rules.union, model.rules.components, model.mixing.config, model.mixing.component_weights)
-    decoder = make_decoder(rules, model.automaton, config or model.search, matched.ids_in(model.lm_vocabulary))
-    return LineTranslator(model, decoder, words, profile or model.profile(), glossary)
+    decoder = make_decoder(rules, model.lms.automaton, config or model.search, matched.ids_in(model.lms.vocabulary))
+    return PlainTranslator(model, decoder, words, profile or model.profile(), glossary)
+
+
+def make_translator(model: Model, config: SearchConfig | None = None, glossary: Glossary | None = None) -> Translator:
+    """Makes a model ready, with its adaptation if it has one."""
+    plain = plain_translator(model, None, config, glossary)
+    return plain if model.adaptation is None else model.adaptation.translator(plain)
+
+
+def features_at(features: FeatureVectors, rows: np.ndarray) -> FeatureVectors:
+    """The features of some derivations."""
+    return replace(features, **{name: value[rows] for name, value in vars(features).items() if name != "names"})
 
 
 def stacked(profiles: Sequence[Profile]) -> tuple[SearchWeights, np.ndarray | None, np.ndarray | None]:

@@ -1,7 +1,7 @@
 """From components, language models and development sets to a model that mixes and weighs them."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,77 +13,107 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import concatenate
 from jaxsmt.extract.config import ExtractConfig
-from jaxsmt.lm.automaton import load_automaton, to_device
 from jaxsmt.lm.mixture import fit_mixture
-from jaxsmt.model.model import CLUSTERS, Labels, Mixing, Model, load_model, write_model
-from jaxsmt.model.rule_model import fitting_weights, normalised_rule
-from jaxsmt.pipeline.config.mixing import FILL_UP, LOG_LINEAR, TARGET_CLUSTERS, MixingConfig
-from jaxsmt.pipeline.config.schemas import WeightsConfig
+from jaxsmt.model.folder import ADAPTATION, CLUSTERS, ModelFiles, with_words_of, write_model
+from jaxsmt.model.labelling.labellers import load_clusters
+from jaxsmt.model.labelling.source_clusters import load as load_source_clusters
+from jaxsmt.model.labelling.target_clusters import load as load_target_clusters
+from jaxsmt.model.language_models import LanguageModels, load_language_models
+from jaxsmt.model.mixed_rules import fitting_weights, normalised_rule
+from jaxsmt.model.mixing import FILL_UP, LOG_LINEAR, TARGET_CLUSTERS, MixingConfig
+from jaxsmt.model.model import Mixing, Model
+from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.model.rules import Rules
+from jaxsmt.model.source_text import source_text
 from jaxsmt.pipeline.report import show_mixture
-from jaxsmt.pipeline.stages.clustering import cluster_stage, load_clustering, tokens_of
+from jaxsmt.pipeline.stages.components import FOLDER
 from jaxsmt.pipeline.stages.ensembles import tuned_ensemble
-from jaxsmt.pipeline.stages.lms import AUTOMATON, VOCABULARY, LmMixture, target_in
+from jaxsmt.pipeline.stages.lms import LmMixture, target_in
 from jaxsmt.pipeline.stages.mixing import DevelopmentSet, LabelledText, mixing_stage
-from jaxsmt.pipeline.stages.target_clusters import load_target_clusters, target_cluster_stage
+from jaxsmt.pipeline.stages.source_clusters import cluster_stage, tokens_of
+from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
 from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.stages.tuning import ListsConfig, tuning_stage, tuning_text
 from jaxsmt.pipeline.store import Artefact, Store
 from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.reading import BitextSource
-from jaxsmt.text.vocabulary import load_vocabulary
+from jaxsmt.tm.component import load_component
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What stays the same in a model however its components are mixed; the folder it goes to; lines to translate."""
+class Draft:
+    """A model in the making: what it is so far, opened, and the artefacts that its folder will be made of."""
 
-    sides: tuple[TextSide, TextSide]
+    model: Model
     components: Mapping[str, Artefact]
     lms: LmMixture
-    search: SearchConfig
-    folder: Path
-    lines: Sequence[str]
+    clusters: Artefact | None = None
+    adaptation: Artefact | None = None
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """Of all that translations depend on, but for settings."""
+        """Of all that translations depend on, but for settings and labels."""
         found = {f"component {name}": part.fingerprint for name, part in self.components.items()}
         return {**found, "lm": self.lms.artefact.fingerprint}
 
-    def write(self, weights: WeightsConfig, mixing: Mixing, more: Mapping[str, Path]) -> Model:
-        """Writes the model folder and opens it; more: see `write_model`."""
-        write_model(self.folder, self.sides, self.components, self.lms, self.search, weights, mixing, more)
-        return load_model(self.folder).for_lines(self.lines)
+    @property
+    def labelled_fingerprints(self) -> dict[str, str]:
+        """The same, and of what finds labels."""
+        labelling = {} if self.clusters is None else {CLUSTERS: self.clusters.fingerprint}
+        return {**self.fingerprints, **labelling}
 
-    def labelling(self, model: Model) -> dict[str, Path]:
-        """The folder of the model's clusters, if it has them, as `write` wants it."""
-        return {CLUSTERS: self.folder / CLUSTERS} if model.clustering is not None else {}
+    def write(self, folder: Path) -> None:
+        """Writes the model folder."""
+        more = {CLUSTERS: self.clusters, ADAPTATION: self.adaptation}
+        files = ModelFiles(
+            {name: part.folder / FOLDER for name, part in self.components.items()},
+            self.lms.artefact.folder,
+            {name: part.folder for name, part in more.items() if part is not None},
+        )
+        write_model(folder, self.model, files)
+
+
+def first_draft(
+    sides: tuple[TextSide, TextSide], components: Mapping[str, Artefact], lms: LmMixture, search: SearchConfig,
+    weights: SearchWeights, lines: Iterable[str],
+) -> Draft:  # fmt: skip
+    """A model that mixes nothing yet; lines: all that it will translate before it is written."""
+    loaded = [load_component(part.folder / FOLDER) for part in components.values()]
+    source, target = with_words_of(loaded, sides)
+    model = Model(Rules(loaded), source, target, load_language_models(lms.artefact.folder), search, weights)
+    return Draft(model.for_text(source_text(source, lines)), components, lms)
 
 
 def mixed_model(
-    store: Store, parts: Parts, texts: Sequence[ComponentText], development: Sequence[DevelopmentSet],
-    extract: ExtractConfig, config: MixingConfig, weights: WeightsConfig,
-) -> Model:  # fmt: skip
+    store: Store, draft: Draft, texts: Sequence[ComponentText], development: Sequence[DevelopmentSet],
+    extract: ExtractConfig, config: MixingConfig,
+) -> Draft:  # fmt: skip
     """The model with component weights for every label, before its log-linear weights are tuned."""
     config = _feasible(config, development)
     labels, clusters = _labels(store, texts, development, config)
-    found = Labels()
+    found = LabelSettings()
     if config.weighting == "fitted" and config.operation != LOG_LINEAR:
         aligned = [
             LabelledText(part.text, part.links, own)
             for part, own in zip(development, labels, strict=True)
             if part.links is not None
         ]
-        fit = mixing_stage(store, parts.components, aligned, extract, config)
+        fit = mixing_stage(store, draft.components, aligned, extract, config)
         show_mixture(fit)
         found = dataclasses.replace(found, mixtures=_shaped(fit["weights"], config))
     if clusters is not None:
-        found = dataclasses.replace(found, lm_mixtures=fit_label_lms(parts.lms, development, labels))
-    own_weights = (normalised_rule(weights),) * len(parts.components) if config.is_ensemble else ()
-    weights = fitting_weights(weights, config, len(parts.components))
-    more = {} if clusters is None else {CLUSTERS: clusters.folder}
-    return parts.write(weights, Mixing(config, own_weights, found), more)
+        found = dataclasses.replace(found, lm_mixtures=fit_label_lms(draft.model.lms, development, labels))
+    num, weights = len(draft.components), draft.model.weights
+    own_weights = (normalised_rule(weights),) * num if config.is_ensemble else ()
+    model = dataclasses.replace(
+        draft.model,
+        weights=fitting_weights(weights, config, num),
+        mixing=Mixing(config, own_weights, found),
+        clusters=None if clusters is None else load_clusters(clusters.folder),
+    )
+    return dataclasses.replace(draft, model=model, clusters=clusters)
 
 
 def _labels(
@@ -95,20 +125,18 @@ def _labels(
             num_clusters=config.num_clusters, seed=config.cluster_seed, centring=config.cluster_centring
         )
         clusters = cluster_stage(store, texts, [part.text for part in development], settings)
-        found = load_clustering(clusters.folder).clusters.labels.per_sentence
+        found = load_source_clusters(clusters.folder).clusters.labels.per_sentence
         return _split(found, [len(part.text.bitext) for part in development]), clusters
     if config.labels == TARGET_CLUSTERS:
         clusters = target_cluster_stage(store, texts, config.num_clusters, config.cluster_seed)
         of_target = load_target_clusters(clusters.folder)
-        return [of_target.labels_of(tokens_of(part.text)) for part in development], clusters
+        return [[str(label) for label in of_target.labels_of(tokens_of(part.text))] for part in development], clusters
     return [[part.name] * len(part.text.bitext) for part in development], None
 
 
-def tuned_model(
-    store: Store, parts: Parts, model: Model, dev: Mapping[str, BitextSource], tuner: Any, lists: ListsConfig
-) -> Model:
+def tuned_model(store: Store, draft: Draft, dev: Mapping[str, BitextSource], tuner: Any, lists: ListsConfig) -> Draft:
     """The model with log-linear weights tuned on the development sets: for all text, or for each label."""
-    inputs = parts.fingerprints
+    model, inputs = draft.model, draft.fingerprints
     if model.mixing.config.is_ensemble:
         model = tuned_ensemble(store, model, inputs, dev, tuner, lists)
     weights = tuning_stage(store, model, inputs, dev, tuner, lists)
@@ -118,19 +146,18 @@ def tuned_model(
         own = {label: tuning_stage(store, model, inputs, dev, tuner, lists, label) for label in occurring}
         labels = dataclasses.replace(labels, weights=own)
     mixing = dataclasses.replace(model.mixing, labels=labels)
-    return parts.write(weights, mixing, parts.labelling(model))
+    return dataclasses.replace(draft, model=dataclasses.replace(model, weights=weights, mixing=mixing))
 
 
 def fit_label_lms(
-    lms: LmMixture, development: Sequence[DevelopmentSet], labels: Sequence[Sequence[str]]
+    lms: LanguageModels, development: Sequence[DevelopmentSet], labels: Sequence[Sequence[str]]
 ) -> dict[str, list[float]]:
     """Weights of the language models for every label, by EM on the target side of its sentences."""
-    vocabulary = load_vocabulary(lms.artefact.folder / VOCABULARY)
-    automaton = to_device(load_automaton(lms.artefact.folder / AUTOMATON))
-    sides = [target_in(vocabulary, part.text) for part in development]
+    sides = [target_in(lms.vocabulary, part.text) for part in development]
     flat = [label for part in labels for label in part]
     names = list(dict.fromkeys(flat))
-    fit = fit_mixture(automaton, concatenate(sides), groups=np.array([names.index(label) for label in flat]))
+    groups = np.array([names.index(label) for label in flat])
+    fit = fit_mixture(lms.automaton, concatenate(sides), groups=groups)
     return {name: [round(float(x), 6) for x in row] for name, row in zip(names, fit.weights, strict=True)}
 
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxsmt.adapt.voting import best_rows, vote
-from jaxsmt.model.adaptations import Bag
-from jaxsmt.model.adapted import Ranking
+from jaxsmt.adapt.voting import best_rows, summed_votes
+from jaxsmt.model.reranking.bagging import Bag
+from jaxsmt.model.reranking.ranking import RankedLists
 from jaxsmt.tune.lists import bleu_of_sums
+from jaxsmt.tune.nbest import NBestLists
 from jaxsmt.tune.scoring import score_lists, smoothed_sentence_bleu
 
 
@@ -20,16 +21,17 @@ class BagReport:
         self.sums = np.zeros((len(bag.sizes), 2, 10))  # of the vote, of the oracle
         self.num_hypotheses = np.zeros(len(bag.sizes), np.int64)
 
-    def add(self, ranking: Ranking) -> None:
+    def add(self, ranking: RankedLists) -> None:
         """Takes in some lines."""
-        merged = ranking.merged
-        scored = score_lists(merged.lists, [[self.references[row]] for row in ranking.rows])
+        lists = _as_nbest_lists(ranking, self.bag.feature_names)
+        scored = score_lists(lists, [[self.references[row]] for row in ranking.rows])
         statistics = scored.statistics("bleu")[scored.is_real]  # [K, 10]
         quality = smoothed_sentence_bleu(statistics)
         for place, size in enumerate(self.bag.sizes):
-            is_in = merged.members < size
-            oracle = best_rows(np.where(is_in, quality, -np.inf), merged.lists.offsets)
-            chosen = vote(merged, self.bag.weights[:size]).chosen
+            is_in = ranking.members < size
+            oracle = best_rows(np.where(is_in, quality, -np.inf), ranking.offsets)
+            scores = summed_votes(ranking.features, ranking.members, self.bag.weights[:size])
+            chosen = best_rows(scores, ranking.offsets)
             self.sums[place] += [statistics[chosen].sum(0), statistics[oracle].sum(0)]
             self.num_hypotheses[place] += is_in.sum()
 
@@ -48,3 +50,10 @@ def joined(reports: Sequence[BagReport]) -> BagReport:
     total.sums = np.sum([report.sums for report in reports], 0)
     total.num_hypotheses = np.sum([report.num_hypotheses for report in reports], 0)
     return total
+
+
+def _as_nbest_lists(ranking: RankedLists, names: tuple[str, ...]) -> NBestLists:
+    extras = ((),) * len(ranking.texts)
+    return NBestLists(
+        tuple(ranking.texts), ranking.features, ranking.scores, ranking.offsets, names, len(names), extras
+    )

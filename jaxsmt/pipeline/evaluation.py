@@ -9,11 +9,13 @@ from pathlib import Path
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import track
 from jaxsmt.evaluate.scores import Scores, corpus_scores
-from jaxsmt.model.adaptations import Voting
-from jaxsmt.model.adapted import AdaptedTranslator, make_translator
-from jaxsmt.model.model import Model, Profile
-from jaxsmt.model.translation import LineTranslator, TranslatedLine
+from jaxsmt.model.model import Model
+from jaxsmt.model.profiles import Profile
+from jaxsmt.model.reranking.bagging import BaggedTranslator
+from jaxsmt.model.source_text import SourceText, source_text
+from jaxsmt.model.translation import PlainTranslator, Translator, plain_translator
 from jaxsmt.pipeline.bag_report import BagReport, joined
+from jaxsmt.pipeline.unknown_words import unknown_lines
 from jaxsmt.text.reading import BitextSource, read_bitext
 
 UNWEIGHTED, OWN, ADAPTED = "unweighted", "own domain", "adapted"
@@ -42,22 +44,23 @@ def evaluate_model(
     <output_dir>/translations, scores to <output_dir>/scores.json.
     """
     jobs = [(part, domain) for part, sources in parts.items() for domain in sources]
-    translator = make_translator(model)
+    plain = plain_translator(model)
     found: dict[tuple[str, str, str], Scores] = {}
     unknown: dict[tuple[str, str, str], Counter[str]] = {}
     reports: dict[str, list[BagReport]] = {}
     for part, domain in track(jobs, "translating", len(jobs)):
         pairs = list(read_bitext(parts[part][domain]))
-        lines = [source for source, _ in pairs]
-        write_text(reference_file(output_dir, part, domain), "".join(target + "\n" for _, target in pairs))
-        ways = list(weightings(model, lines, domain).items())
+        text, references = source_text(model.source, (source for source, _ in pairs)), [target for _, target in pairs]
+        write_text(reference_file(output_dir, part, domain), "".join(target + "\n" for target in references))
+        ways = list(weightings(model, text, domain).items())
         for name, profiles in ways if all_ways else ways[-1:]:
-            translated, report = _translated(translator, name, lines, profiles, [target for _, target in pairs])
+            report = _bag_report(model, name, references)
+            translated = _translator(plain, name, report).translate(text, profiles)
             if report is not None:
                 write_text(output_file(output_dir, part, domain, "members"), report.table())
                 reports.setdefault(part, []).append(report)
             output = [line.text for line in translated]
-            found[part, domain, name] = corpus_scores(output, [target for _, target in pairs])
+            found[part, domain, name] = corpus_scores(output, references)
             write_text(output_file(output_dir, part, domain, name), "".join(line + "\n" for line in output))
             unknown[part, domain, name] = Counter(word for line in translated for word in line.unknown)
         write_text(unknown_file(output_dir, part, domain), unknown_lines(unknown[part, domain, name]))
@@ -68,45 +71,34 @@ def evaluate_model(
     return scores
 
 
-def weightings(model: Model, lines: Sequence[str], domain: str) -> dict[str, list[Profile]]:
+def weightings(model: Model, text: SourceText, domain: str) -> dict[str, list[Profile]]:
     """The profiles of lines of a domain, in each way that the model can translate them."""
     base = model.unadapted
-    found = {UNWEIGHTED: _profiles(base, [None] * len(lines))}
-    own = base.labels_of(lines, domain)
+    found = {UNWEIGHTED: base.profiles([None] * len(text))}
+    own = base.labeller(domain).labels_of(text.tokens)
     if any(own):
-        found[OWN] = _profiles(base, own)
+        found[OWN] = base.profiles(own)
     if model.adaptation is not None:
-        labels = model.labels_of(lines, domain)
-        if not isinstance(model.adaptation, Voting) or set(labels) & set(model.adaptation.votes):
-            found[ADAPTED] = _profiles(model, labels)
+        labels = model.labeller(domain).labels_of(text.tokens)
+        if any(model.adaptation.is_for(label) for label in labels):
+            found[ADAPTED] = model.profiles(labels)
     return found
 
 
-def _profiles(model: Model, labels: Sequence[str | None]) -> list[Profile]:
-    made = {label: model.profile(label) for label in set(labels)}
-    return [made[label] for label in labels]
+def _bag_report(model: Model, weighting: str, references: Sequence[str]) -> BagReport | None:
+    """A report on fewer members, where there are members and they take part."""
+    bag = model.adaptation.bag if model.adaptation is not None and weighting == ADAPTED else None
+    if bag is None:
+        return None
+    return BagReport(bag, [" ".join(model.target.preprocess(reference)) for reference in references])
 
 
-def _translated(
-    translator: LineTranslator | AdaptedTranslator, weighting: str, lines: Sequence[str], profiles: Sequence[Profile],
-    references: Sequence[str],
-) -> tuple[list[TranslatedLine], BagReport | None]:  # fmt: skip
-    """The translations; from a bag also what fewer members make of the text."""
-    if not isinstance(translator, AdaptedTranslator):
-        return translator.translate(lines, profiles), None
-    if weighting != ADAPTED:
-        return translator.plain.translate(lines, profiles), None
-    if isinstance(translator.adaptation, Voting):
-        return translator.translate(lines, profiles), None
-    tokens = [" ".join(translator.model.target.preprocess(reference)) for reference in references]
-    report = BagReport(translator.adaptation, tokens)
-    return translator.translate(lines, profiles, report.add), report
-
-
-def unknown_lines(unknown: Counter[str]) -> str:
-    """Unknown words with their counts, by falling count, then in code-point order."""
-    rows = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))
-    return "".join(f"{count}\t{word}\n" for word, count in rows)
+def _translator(plain: PlainTranslator, weighting: str, report: BagReport | None) -> Translator:
+    """What translates in one of the ways; report: sees what the members of a bag say."""
+    if report is not None:
+        return BaggedTranslator(plain, report.bag, observe_fn=report.add)
+    adaptation = plain.model.adaptation if weighting == ADAPTED else None
+    return plain if adaptation is None else adaptation.translator(plain)
 
 
 def unknown_file(output_dir: Path, part: str, domain: str) -> Path:

@@ -34,14 +34,31 @@ def run(command: str, arguments: Sequence[str] | None = None) -> None:
     if any(argument in HELP[:2] for argument in arguments):
         print(command_help(command), end="")
         return
-    # only here, since JAX takes a second to come
-    from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas
-    from jaxsmt.pipeline.config.launch import launch
+    from jaxsmt.pipeline.config.launch import launch  # only here, since JAX takes a second to come
 
     name = command.replace("-", "_")
-    register_all_schemas()
+    _register(name)
     job = getattr(importlib.import_module(f"jaxsmt.pipeline.commands.{name}"), name)
-    launch(name, job, [f"jaxsmt {command}", *arguments], lambda: known_keys(name))
+    launch(name, job, [f"jaxsmt {command}", *arguments], lambda: _keys(name))
+
+
+def _register(name: str) -> None:
+    """Makes schemas known to Hydra; for decoding its own alone, so that nothing is loaded that trains."""
+    if name == "decode":
+        from jaxsmt.pipeline.config.decoding import register_decode_schema
+
+        register_decode_schema()
+    else:
+        from jaxsmt.pipeline.config.keys import register_all_schemas
+
+        register_all_schemas()
+
+
+def _keys(name: str) -> list[str]:
+    from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas
+
+    register_all_schemas()
+    return known_keys(name)
 
 
 if __name__ == "__main__":

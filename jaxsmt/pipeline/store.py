@@ -17,11 +17,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jaxsmt.common.files import TEMPORARY_PREFIX, atomic_folder, fingerprint_file, write_text
+from jaxsmt.common.files import TEMPORARY_PREFIX, atomic_folder, fingerprint_file
+from jaxsmt.common.manifests import MANIFEST, is_complete, write_manifest
 from jaxsmt.common.progress import log
 
 FORMAT_VERSION = 1
-MANIFEST = "manifest.json"
 Counts = Mapping[str, Any]
 
 
@@ -80,26 +80,6 @@ class Store:
             write_manifest(temporary, {**identity, "counts": dict(counts)})
         log.info("%s: %.1f s%s", stage, time.perf_counter() - started, _listed(counts))
         return Artefact(folder)
-
-
-def is_complete(folder: Path) -> bool:
-    """Whether the folder has a manifest and every file it names, at its size."""
-    try:
-        files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-        return all((folder / name).stat().st_size == entry["bytes"] for name, entry in files.items())
-    except (OSError, ValueError, KeyError):
-        return False
-
-
-def write_manifest(folder: Path, identity: Mapping[str, Any]) -> None:
-    """Adds `manifest.json` with size and sha256 of every file below the folder."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    files = {
-        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": fingerprint_file(path)}
-        for path in paths
-    }
-    text = json.dumps({**identity, "files": files}, indent=1, sort_keys=True, ensure_ascii=False)
-    write_text(folder / MANIFEST, text + "\n")
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from jaxsmt.common.files import write_text
 from jaxsmt.evaluate.compare import CompareConfig, SystemScore, compare_systems, comparison_table
-from jaxsmt.pipeline.config.schemas import room_config
+from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.evaluation import output_file, reference_file
 from jaxsmt.text.streams import read_lines
 

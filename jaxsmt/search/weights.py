@@ -22,7 +22,7 @@ class SearchWeights:
     glue: of GLUE_STEP for each S → S X.
     swap: of the number of times that two blocks are swapped.
     unknown: of UNKNOWN_STEP for each unknown word.
-    All but `rule` are numbers or [B].
+    All but `rule` are numbers or [B]. The defaults are those of conf/weights.
     """
 
     rule: Any = (0.2, 0.2, 0.3, 0.2)
@@ -30,8 +30,15 @@ class SearchWeights:
     word_penalty: Any = -0.3
     phrase_penalty: Any = -0.1
     glue: Any = -0.2
-    swap: Any = 0.0
+    swap: Any = -1.0
     unknown: Any = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not np.isfinite(value).all():
+                raise UserError(f"weights.{name} is {value}: give finite numbers")
+        if not np.size(self.rule) and np.ndim(self.rule) == 1:
+            raise UserError("weights.rule is empty: give four numbers, one for each rule feature")
 
     @property
     def norm(self) -> np.ndarray:
@@ -51,7 +58,5 @@ class SearchWeights:
                     f"search.weights.{field.name} has shape {list(value.shape)}: "
                     f"give {wanted}, for all sentences or for each"
                 )
-            if not np.isfinite(value).all():
-                raise UserError(f"search.weights.{field.name} is {value.tolist()}: give finite numbers")
             values[field.name] = np.ascontiguousarray(np.broadcast_to(value, shape))
         return SearchWeights(**values)

@@ -167,7 +167,11 @@ def merge_nbest(parts: Iterable[NBestLists]) -> NBestLists:
 
     Two hypotheses are equal if text and features are. Sparse features are matched by name; dense ones must agree.
     """
-    parts = list(parts)
+    return merge_with_rows(list(parts))[0]
+
+
+def merge_with_rows(parts: Sequence[NBestLists]) -> tuple[NBestLists, np.ndarray]:
+    """`merge_nbest`, and [K] int64 the place of each kept hypothesis among those of all parts laid end to end."""
     dense = parts[0].feature_names[: parts[0].num_dense]
     for part in parts:
         if part.feature_names[: part.num_dense] != dense or len(part) != len(parts[0]):
@@ -184,11 +188,13 @@ def merge_nbest(parts: Iterable[NBestLists]) -> NBestLists:
     texts = [text for part in parts for text in part.texts]
     extras = [extra for part in parts for extra in part.extras]
     scores = np.concatenate([part.scores for part in parts])
-    keep = _first_of_equals(sentences, texts, features)
-    return nbest_from_rows(
+    keep = first_of_equals(sentences, texts, features)
+    keep = keep[np.argsort(sentences[keep], kind="stable")]
+    merged = nbest_from_rows(
         [texts[k] for k in keep], features[keep], sentences[keep], len(parts[0]), names, scores[keep], len(dense),
         [extras[k] for k in keep],
     )  # fmt: skip
+    return merged, keep
 
 
 def with_features(lists: NBestLists, names: Sequence[str]) -> NBestLists:
@@ -219,7 +225,8 @@ def named_weights(lists: NBestLists, weights: Mapping[str, float]) -> np.ndarray
     return np.array([weights.get(name, 0.0) for name in lists.feature_names])
 
 
-def _first_of_equals(sentences: np.ndarray, texts: Sequence[str], features: np.ndarray) -> np.ndarray:
+def first_of_equals(sentences: np.ndarray, texts: Sequence[str], features: np.ndarray) -> np.ndarray:
+    """[K'] int64, ascending: hypotheses of which no earlier one has the same sentence, text and features."""
     seen: set[tuple[int, str, bytes]] = set()
     keep = []
     for k, (sentence, text) in enumerate(zip(sentences.tolist(), texts, strict=True)):

@@ -7,7 +7,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.pipeline.config.adaptation import adapter_config
+from jaxsmt.pipeline.config.adapters import adapter_config
 from jaxsmt.pipeline.config.folder import conf_folder
 from jaxsmt.pipeline.config.help import GROUPS
 from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas

@@ -12,21 +12,23 @@ from jaxsmt.adapt.bpa.rerank import Votes
 from jaxsmt.adapt.voting import best_rows
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.model.adaptations import Bag, Recognition, Voting
-from jaxsmt.model.adapted import AdaptedTranslator
-from jaxsmt.model.model import load_model
-from jaxsmt.model.translation import make_line_translator
+from jaxsmt.model.folder import open_model
+from jaxsmt.model.labelling.recognition import Recognition
+from jaxsmt.model.mixing import MixingConfig
+from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.model.reranking.bagging import Bag, BaggedTranslator
+from jaxsmt.model.reranking.voting import Voting, VotingTranslator
+from jaxsmt.model.translation import plain_translator
+from jaxsmt.model.tuned_weights import feature_names, vector_of, weights_of
 from jaxsmt.pipeline.bag_report import BagReport
 from jaxsmt.pipeline.commands.adapt_lists import adapt_lists
 from jaxsmt.pipeline.commands.decode import decode
 from jaxsmt.pipeline.commands.train import corpus_sources, train
-from jaxsmt.pipeline.config.adaptation import BaggingStageConfig, BpaStageConfig, RecogniseStageConfig, adapter_config
-from jaxsmt.pipeline.config.mixing import MixingConfig
-from jaxsmt.pipeline.config.schemas import WeightsConfig
-from jaxsmt.pipeline.stages.adaptation import check_adaptation
+from jaxsmt.pipeline.config.adapters import BaggingStageConfig, BpaStageConfig, RecogniseStageConfig, adapter_config
+from jaxsmt.pipeline.stages.adapting import check_adaptation
 from jaxsmt.pipeline.stages.bagging import decode_members, tuned_members
 from jaxsmt.pipeline.stages.recognition import recogniser_stage, untuned, weighted_mean
-from jaxsmt.pipeline.stages.tuning import decode_lists, feature_names, tuning_text, vector_of, weights_of
+from jaxsmt.pipeline.stages.tuning import decode_lists, tuning_text
 from jaxsmt.pipeline.store import Store
 from jaxsmt.tune.config import MertConfig
 from jaxsmt.tune.lists import best_hypotheses, bleu_of_sums
@@ -99,7 +101,7 @@ def test_every_choice_trains_and_is_stored(run, choice):
     assert [(row["part"], row["domain"], row["weights"]) for row in scores] == [
         ("test", domain, way) for domain in ("kitchen", "travel") for way in ways
     ]
-    adaptation = load_model(folder / "model").adaptation
+    adaptation = open_model(folder / "model").adaptation
     assert adaptation is None if choice == "none" else isinstance(adaptation, METHODS[choice])
     stored = folder / "model" / "adaptation"
     assert {path.suffix for path in stored.glob("*")} <= {".json", ".safetensors", ".txt"}
@@ -119,22 +121,23 @@ def test_decoding_equals_the_evaluation(run, work_dir, choice):
 
 
 def test_classes_have_weights_of_their_own(run):
-    model = load_model(run("recognise") / "model")
-    assert set(model.adaptation.weights) == set(model.adaptation.labels) == {"kitchen", "travel"}
+    model = open_model(run("recognise") / "model")
+    assert set(model.adaptation.settings.weights) == set(model.adaptation.labels) == {"kitchen", "travel"}
     other = dataclasses.replace(model.weights, lm=2.0)
-    model = dataclasses.replace(model, adaptation=dataclasses.replace(model.adaptation, weights={"travel": other}))
+    settings = LabelSettings(weights={"travel": other})
+    model = dataclasses.replace(model, adaptation=dataclasses.replace(model.adaptation, settings=settings))
     assert model.profile("travel").weights == other
     assert model.profile("kitchen").weights == model.unadapted.profile("travel").weights == model.weights
     np.testing.assert_allclose(model.mixture("travel"), model.unadapted.mixture("travel"))
 
 
 def test_merged_classes_mix_what_they_are_made_of(run, dev_sets, tmp_path):
-    model = load_model(run("none") / "model")
+    model = open_model(run("none") / "model")
     config = RecogniseStageConfig(num_classes=1)
     found = untuned(model, recogniser_stage(Store(tmp_path), model, {}, dev_sets, config))
     assert found.labels == ("kitchen+travel",)
     merged = dataclasses.replace(model, adaptation=found)
-    assert merged.labels_of(["le", "zxqv"], "travel") == ["kitchen+travel"] * 2
+    assert merged.labeller("travel").labels_of([["le"], ["zxqv"]]) == ["kitchen+travel"] * 2
     parts = [model.lm_mixture(name) for name in ("kitchen", "travel")]
     np.testing.assert_allclose(merged.lm_mixture("kitchen+travel"), np.mean(parts, 0), rtol=1e-6)
     mixtures = [np.array([[3.0, 1.0]]), np.array([[1.0, 1.0]])]
@@ -156,7 +159,7 @@ def test_lists_are_found_again_with_other_settings(run, work_dir):
 def test_a_text_to_adapt_to_has_its_own_name(run, work_dir):
     files = {side: work_dir / "corpus" / f"travel.dev.{code}" for side, code in (("source", "fr"), ("target", "en"))}
     folder = run("bpa", *(f"+corpus.adapt.sea.{side}={path}" for side, path in files.items()))
-    assert load_model(folder / "model").adaptation.labels == ("sea",)
+    assert open_model(folder / "model").adaptation.labels == ("sea",)
     lines = source_lines(work_dir, "travel")
     assert run_decoder(folder, lines, ["domain=travel"]) == translations(folder, "test", "travel", "own-domain")
     assert len(run_decoder(folder, lines, ["domain=sea"])) == len(lines)
@@ -189,9 +192,9 @@ def test_odd_lines_and_lists(run, tmp_path):
 @pytest.fixture(scope="module")
 def made(run, dev_sets):
     """A model, a translator, development sentences, and weights that differ a lot: [3, F]."""
-    model = load_model(run("none") / "model")
+    model = open_model(run("none") / "model")
     theta = vector_of(model.weights) * np.random.default_rng(0).uniform(-0.5, 2.0, (3, 8))
-    return make_line_translator(model), tuning_text(model, dev_sets), theta / np.abs(theta).sum(1)[:, None]
+    return plain_translator(model), tuning_text(model, dev_sets), theta / np.abs(theta).sum(1)[:, None]
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +206,7 @@ def test_members_decode_together_as_they_would_alone(made):
     translator, text, theta = made
     weights = [weights_of(row, translator.model.weights) for row in theta]
     for found, own in zip(decode_members(translator, text, weights, 5), weights, strict=True):
-        alone = decode_lists(translator, text, own.of_search, 5)
+        alone = decode_lists(translator, text, own, 5)
         assert found.texts == alone.texts
         np.testing.assert_array_equal(found.offsets, alone.offsets)
         np.testing.assert_allclose(found.features, alone.features, rtol=1e-6)
@@ -211,10 +214,11 @@ def test_members_decode_together_as_they_would_alone(made):
 
 def test_the_sum_of_all_members_decides(made):
     translator, text, theta = made
-    bag = AdaptedTranslator(translator, Bag(theta, feature_names(WeightsConfig()), 5, (1, 3)))
-    report = BagReport(bag.adaptation, [reference for (reference,) in text.references])
-    output = [" ".join(line.words) for line in bag.translate(text.lines, text.profiles, report.add)]
-    alone = [decode_lists(translator, text, weights_of(t, translator.model.weights).of_search, 5) for t in theta]
+    bag = Bag(theta, feature_names(translator.model.weights), 5, (1, 3))
+    report = BagReport(bag, [reference for (reference,) in text.references])
+    bagged = BaggedTranslator(translator, bag, observe_fn=report.add)
+    output = [" ".join(line.words) for line in bagged.translate(text.source, text.profiles)]
+    alone = [decode_lists(translator, text, weights_of(t, translator.model.weights), 5) for t in theta]
     for row, words in enumerate(output):
         scores = {}
         for lists in alone:
@@ -246,20 +250,19 @@ def test_reports_on_several_texts_are_joined(run):
 def test_votes_rank_lists_by_their_formula(made):
     translator, text, theta = made
     votes = {"kitchen": Votes(theta, np.array([0.0, 1.0, 0.5]), 2.0), "travel": Votes(-theta, np.zeros(3), 1.0, True)}
-    adapted = AdaptedTranslator(translator, Voting(votes, feature_names(WeightsConfig()), 5))
-    (ranking,) = adapted.rankings(text.lines, text.profiles)
-    lists = ranking.merged.lists
+    adapted = VotingTranslator(translator, Voting(votes, feature_names(translator.model.weights), 5))
+    (lists,) = adapted.rankings(text.source, text.profiles)
     for row, label in enumerate(text.labels):
         part, own = slice(lists.offsets[row], lists.offsets[row + 1]), votes[label]
         logits = own.samples @ lists.features[part].T  # [S, H]
         log_p = logits - np.log(np.exp(logits).sum(1, keepdims=True))
         terms = own.log_weights[:, None] + log_p / own.delta
         expected = terms.max(0) if own.viterbi else np.log(np.exp(terms).sum(0))
-        np.testing.assert_allclose(ranking.scores[part], expected, atol=1e-3)
-        best = adapted.translate(text.lines[row : row + 1], text.profiles[row : row + 1])[0]
+        np.testing.assert_allclose(lists.scores[part], expected, atol=1e-3)
+        best = adapted.translate(text.source.take([row]), text.profiles[row : row + 1])[0]
         assert " ".join(best.words) == lists.texts[part][expected.argmax()]
     first = [lists.texts[begin] for begin in lists.offsets[:-1]]
-    assert [lists.texts[k] for k in best_rows(ranking.scores, lists.offsets)] != first
+    assert [lists.texts[k] for k in best_rows(lists.scores, lists.offsets)] != first
 
 
 def test_members_of_the_control_are_tuned_on_all_sentences_from_random_weights(made, tmp_path):
@@ -332,7 +335,7 @@ def test_a_damaged_adaptation_is_named(run, tmp_path):
     for path in (run("none") / "model").iterdir():
         (folder / path.name).symlink_to(path)
     with pytest.raises(UserError, match=re.escape("adaptation.json' is missing, damaged or of another version")):
-        load_model(folder)
+        open_model(folder)
 
 
 def test_groups_compose():

@@ -10,7 +10,7 @@ from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.lm.automaton import load_automaton
 from jaxsmt.lm.kenlm_model import kenlm_word_log_probs
 from jaxsmt.lm.scoring import word_log_probs
-from jaxsmt.model.model import load_model
+from jaxsmt.model.folder import open_model
 from jaxsmt.pipeline.commands.train import train
 from jaxsmt.text.vocabulary import load_vocabulary
 from tests.pipeline.small_corpus import train_config, write_corpus
@@ -34,7 +34,7 @@ def test_fitted_weights_are_the_best_on_their_development_set(trained):
 
 
 def test_the_automaton_of_the_model_agrees_with_kenlm_on_the_exported_files(kenlm, trained):
-    side = load_model(trained / "model").target
+    side = open_model(trained / "model").target
     folder = trained / "model" / "lm"
     lines = (trained / "corpus" / "travel.test.en").read_text(encoding="utf-8").splitlines()
     tokens = [side.preprocess(line) for line in lines]
@@ -63,8 +63,8 @@ def test_one_model_of_all_text_is_that_of_the_concatenated_corpora(kenlm, tmp_pa
     corpus = write_corpus(tmp_path / "corpus")
     quick = [*QUICK, "text=lowercase", "translate=[]", "lm.export=true"]  # each text has a truecaser of its own
     train(train_config(tmp_path / "run", [*corpus, *quick, "lm.joint=true"]))
-    model = load_model(tmp_path / "run" / "model")
-    assert model.lm_names == ("kitchen", "travel", "joint")
+    model = open_model(tmp_path / "run" / "model")
+    assert model.lms.names == ("kitchen", "travel", "joint")
     np.testing.assert_array_equal(model.lm_mixture(), [0, 0, 1])
     assert model.lm_mixture("travel")[1] > 0.2
     for side in ("fr", "en"):
@@ -83,7 +83,7 @@ def test_one_model_of_all_text_is_that_of_the_concatenated_corpora(kenlm, tmp_pa
 def test_language_models_can_stay_the_same_for_all_text(trained, tmp_path):
     corpus = write_corpus(tmp_path / "corpus")
     train(train_config(tmp_path / "run", [*corpus, *QUICK, "translate=[]", "mixture.lm_weighting=equal"]))
-    model = load_model(tmp_path / "run" / "model")
+    model = open_model(tmp_path / "run" / "model")
     np.testing.assert_array_equal(model.lm_mixture("travel"), [0.5, 0.5])
     assert model.mixture("travel")[2, 1] > model.mixture("travel")[2, 0]  # its rules are weighted all the same
 
@@ -101,8 +101,8 @@ def test_mixtures_can_be_interpolated_beforehand(tmp_path):
         train(train_config(tmp_path / "run", [*corpus, f"lm.static={name == 'static'}"]))
         (tmp_path / "run" / "model").rename(tmp_path / name)
         (tmp_path / "run" / "translations").rename(tmp_path / f"{name}.translations")
-    union, static = load_model(tmp_path / "union"), load_model(tmp_path / "static")
-    assert static.lm_names == ("equal", "kitchen", "travel", "cluster0", "cluster1")
+    union, static = open_model(tmp_path / "union"), open_model(tmp_path / "static")
+    assert static.lms.names == ("equal", "kitchen", "travel", "cluster0", "cluster1")
     np.testing.assert_array_equal(static.lm_mixture("cluster1"), [0, 0, 0, 0, 1])
     np.testing.assert_array_equal(static.lm_mixture(), [1, 0, 0, 0, 0])
     words = load_vocabulary(tmp_path / "static" / "lm" / "vocabulary.txt")
@@ -110,8 +110,8 @@ def test_mixtures_can_be_interpolated_beforehand(tmp_path):
     sentences = ragged_from_rows(words.encode(static.target.preprocess(line)) for line in lines)
     means = []
     for model in (union, static):
-        assert model.lm_vocabulary.words == words.words
-        probabilities = np.exp(word_log_probs(model.automaton, sentences).values.astype(np.float64))
+        assert model.lms.vocabulary.words == words.words
+        probabilities = np.exp(word_log_probs(model.lms.automaton, sentences).values.astype(np.float64))
         means.append(np.log(probabilities @ model.lm_mixture("cluster1")).mean())
     assert means[0] == pytest.approx(means[1], abs=0.01)  # all these n-grams are in the union
     names = [path.name for path in (tmp_path / "union.translations").iterdir() if "reference" not in path.name]

@@ -8,21 +8,14 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.model.model import load_model
-from jaxsmt.model.translation import make_line_translator
-from jaxsmt.pipeline.commands.decode import decode, known_lines
+from jaxsmt.model.folder import open_model
+from jaxsmt.model.mixing import MixingConfig, fixed_weights
+from jaxsmt.model.source_text import SourceText, source_text
+from jaxsmt.model.translation import plain_translator
+from jaxsmt.model.tuned_weights import feature_names, vector_of, weights_of
+from jaxsmt.pipeline.commands.decode import decode, known_text
 from jaxsmt.pipeline.commands.train import train
-from jaxsmt.pipeline.config.mixing import MixingConfig, fixed_weights
-from jaxsmt.pipeline.stages.tuning import (
-    ListsConfig,
-    TuningText,
-    _simplex,
-    decode_lists,
-    feature_names,
-    vector_of,
-    weights_of,
-)
-from tests.conftest import REPOSITORY
+from jaxsmt.pipeline.stages.tuning import ListsConfig, TuningText, _simplex, decode_lists
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
 QUICK = ("align=ibm1", "lm=trigram", "translate=[test]")
@@ -59,7 +52,7 @@ def translated(model_dir, folder, lines, *options):
 
 
 def test_each_development_set_prefers_its_own_component(fitted):
-    model = load_model(fitted)
+    model = open_model(fitted)
     assert model.labels == ("kitchen", "travel")
     for own, name in enumerate(model.names):
         shares = model.mixture(name) / model.mixture(name).sum(1, keepdims=True)
@@ -97,11 +90,12 @@ def test_wrong_labels_are_named(fitted, tmp_path):
 
 
 def test_clusters_label_every_sentence_by_itself(clustered, work_dir, corpus, tmp_path):
-    model = load_model(clustered)
+    model = open_model(clustered)
     lines = [line for name in ("kitchen", "travel") for line in _test_lines(work_dir, name)]
-    labels = model.labels_of(lines, None)
+    tokens = source_text(model.source, lines).tokens
+    labels = model.labeller().labels_of(tokens)
     assert set(labels) <= set(model.labels)
-    assert labels == [model.labels_of([line], None)[0] for line in lines]
+    assert labels == [model.labeller().labels_of([sentence])[0] for sentence in tokens]
     whole = translated(clustered, tmp_path, lines, f"labels_output={tmp_path / 'labels'}")
     assert (tmp_path / "labels").read_text().splitlines() == labels
     assert whole == translated(clustered, tmp_path, lines, f"labels={tmp_path / 'labels'}")
@@ -173,27 +167,28 @@ def test_each_cluster_gets_log_linear_weights_of_its_own(work_dir, corpus):
     tuning = ["tune=mert", "nbest_size=20", "loop.max_iterations=3", "mixture.tune_each=true"]
     options = [*corpus, *QUICK, *tuning, "mixture=clusters", "mixture.num_clusters=2"]
     train(train_config(work_dir / "clustered", options))  # with the clusters of the other tests
-    model = load_model(work_dir / "clustered" / "model")
+    model = open_model(work_dir / "clustered" / "model")
     assert set(model.mixing.labels.weights) == {"cluster0", "cluster1"}
     assert model.profile("cluster0").weights != model.profile("cluster1").weights
 
 
 def test_a_model_opened_for_certain_lines_translates_them_as_ever(fitted, work_dir):
     lines = (work_dir / "corpus" / "travel.test.fr").read_text(encoding="utf-8").splitlines()
-    model = load_model(fitted)
-    translator = make_line_translator(model.for_lines(lines[:3]))
+    model = open_model(fitted)
+    few, other = source_text(model.source, lines[:3]), source_text(model.source, lines[3:4])
+    translator = plain_translator(model.for_text(few))
     assert 0 < len(translator.model.rules.union) < len(model.rules.union) / 2
     profiles = [model.profile("travel")] * 3
-    assert translator.translate(lines[:3], profiles) == make_line_translator(model).translate(lines[:3], profiles)
+    assert translator.translate(few, profiles) == plain_translator(model).translate(few, profiles)
     with pytest.raises(AssertionError, match="has no rules for others"):
-        translator.translate(lines[3:4])
+        translator.translate(other)
 
 
 def test_hierarchical_and_phrase_based_components_go_together(work_dir, corpus):
     options = [*corpus, *QUICK, "mixture=switch_max", "extract=hiero", "+extract.kinds.travel=phrase"]
     train(train_config(work_dir / "kinds", options))
-    model = load_model(work_dir / "kinds" / "model")
-    assert [component.kind for component in model.components] == ["hiero", "phrase"]
+    model = open_model(work_dir / "kinds" / "model")
+    assert [component.kind for component in model.rules.components] == ["hiero", "phrase"]
     with pytest.raises(UserError, match=r"extract\.kinds has 'sport', which is no component: choose of kitchen"):
         train(train_config(work_dir / "kinds", [*options, "+extract.kinds.sport=phrase"]))
     with pytest.raises(UserError, match=r"extract\.kinds\.travel is 'words': choose 'phrase' or 'hiero'"):
@@ -201,10 +196,11 @@ def test_hierarchical_and_phrase_based_components_go_together(work_dir, corpus):
 
 
 def test_fewer_sentences_are_taken_at_equal_steps():
-    text = TuningText(list("abcdefg"), [(x,) for x in "ABCDEFG"], ["x", "y", "x", "y", "x", "y", "x"], [None] * 7)
-    assert text.at_most(3).lines == ["a", "c", "e"]
+    source = SourceText(list("abcdefg"), [[x] for x in "abcdefg"])
+    text = TuningText(source, [(x,) for x in "ABCDEFG"], ["x", "y", "x", "y", "x", "y", "x"], [None] * 7)
+    assert text.at_most(3).source.lines == ["a", "c", "e"]
     assert text.at_most(3).references == [("A",), ("C",), ("E",)]
-    assert text.take("x").at_most(2).lines == ["a", "e"]
+    assert text.take("x").at_most(2).source == SourceText(["a", "e"], [["a"], ["e"]])
     assert text.at_most(None) is text.at_most(7) is text
     assert text.at_most(1).labels == ["x"]
     with pytest.raises(UserError, match="tune_sentences is 0: give at least 1"):
@@ -215,55 +211,49 @@ def test_each_cluster_of_the_target_side_has_a_language_model(work_dir, corpus):
     tuning = ["tune=mert", "nbest_size=20", "loop.max_iterations=2", "all_ways=false"]
     options = [*corpus, *QUICK, *tuning, "mixture=target_clusters", "mixture.num_clusters=2", "lm.joint=true"]
     train(train_config(work_dir / "targets", options))
-    model = load_model(work_dir / "targets" / "model")
-    assert model.lm_names == ("cluster0", "cluster1", "joint")
+    model = open_model(work_dir / "targets" / "model")
+    assert model.lms.names == ("cluster0", "cluster1", "joint")
     np.testing.assert_array_equal(model.lm_mixture("cluster1"), [0, 1, 0])
     np.testing.assert_array_equal(model.mixture("cluster1"), np.ones((4, 2)))  # one rule table for all
     lines = (work_dir / "corpus" / "travel.train.fr").read_text(encoding="utf-8").splitlines()
-    labels = model.labels_of(lines, None)
+    labels = model.labeller().labels_of(source_text(model.source, lines).tokens)
     assert set(labels) == set(model.mixing.labels.weights) == {"cluster0", "cluster1"}
-    known = [model.clustering.names[place] for place in model.clustering.index[len(model.clustering.index) // 2 :]]
+    known = [model.clusters.names[place] for place in model.clusters.index[len(model.clusters.index) // 2 :]]
     assert np.mean([own == label for own, label in zip(known, labels, strict=True)]) > 0.8
 
 
 def test_swapped_blocks_have_a_weight_that_is_tuned(work_dir, corpus):
     train(train_config(work_dir / "swapping", [*corpus, *QUICK, "all_ways=false", "search=reordering"]))
-    model = load_model(work_dir / "swapping" / "model")
+    model = open_model(work_dir / "swapping" / "model")
     assert model.weights.swap == -1.0
     assert feature_names(model.weights)[-1] == "swap"
     tuned = weights_of(vector_of(model.weights) * [*[1.0] * 8, 2.0], model.weights)
     assert tuned.swap / tuned.lm == pytest.approx(2 * model.weights.swap / model.weights.lm)
     lines = (work_dir / "corpus" / "travel.test.fr").read_text(encoding="utf-8").splitlines()
-    translator = make_line_translator(model)
-    nbest = list(translator.nbest(lines[:2], 20))
+    translator = plain_translator(model)
+    source = source_text(model.source, lines[:2])
+    nbest = [line for found in translator.nbest(source, 20) for line in found.moses_lines(0, translator.swaps_blocks)]
     assert any("Swap0= 1 " in line for line in nbest)
-    text = TuningText(lines[:2], [("",)] * 2, [None] * 2, [model.profile()] * 2)
-    lists = decode_lists(translator, text, tuned.of_search, 20)
+    text = TuningText(source, [("",)] * 2, [None] * 2, [model.profile()] * 2)
+    lists = decode_lists(translator, text, tuned, 20)
     unknown = (lists.features @ vector_of(tuned) - lists.scores) / 100.0  # their weight is not tuned
     np.testing.assert_allclose(unknown, np.round(unknown), atol=1e-5)
     assert len(set(lists.features[:, -1])) > 1
 
 
 def test_where_nothing_is_swapped_there_is_no_such_weight(fitted):
-    weights = load_model(fitted).weights
+    weights = open_model(fitted).weights
     assert weights.swap == 0.0
     assert len(vector_of(weights)) == len(feature_names(weights)) == 8
-
-
-def test_the_example_in_the_readme_runs(fitted):
-    example = re.search(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S).group(1)
-    assert '"runs/demo/model"' in example
-    names = {}
-    exec(example.replace("runs/demo/model", str(fitted)), names)
-    assert names["features"].shape == (len(names["model"].rules.union), 4)
 
 
 def test_files_are_looked_at_before_rules_are_read(fitted, work_dir, monkeypatch):
     path = work_dir / "corpus" / "travel.test.fr"
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert known_lines(str(path)) == lines
-    assert known_lines("-") is known_lines(str(work_dir / "nowhere")) is None
+    side = open_model(fitted).source
+    assert known_text(str(path), side) == source_text(side, lines)
+    assert known_text("-", side) is known_text(str(work_dir / "nowhere"), side) is None
     few = translated(fitted, work_dir, lines, "domain=travel")
     monkeypatch.setattr("jaxsmt.pipeline.commands.decode.MOST_KNOWN", 2)
-    assert known_lines(str(path)) is None
+    assert known_text(str(path), side) is None
     assert translated(fitted, work_dir, lines, "domain=travel") == few

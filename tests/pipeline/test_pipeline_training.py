@@ -15,7 +15,7 @@ from jaxsmt.align.links import read_links
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import TEMPORARY_PREFIX
 from jaxsmt.extract.config import ExtractConfig
-from jaxsmt.model.model import load_model
+from jaxsmt.model.folder import open_model
 from jaxsmt.pipeline.commands.train import check_names, train
 from jaxsmt.pipeline.config.schemas import TmConfig
 from jaxsmt.text.reading import BitextSource
@@ -72,9 +72,9 @@ def test_a_component_is_added_without_making_the_others_again(tmp_path):
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "artefacts").rglob("*")}
     train(train_config(tmp_path / "run", [*corpus, *options]))
     assert all(path.stat().st_mtime_ns == when for path, when in before.items())
-    assert load_model(tmp_path / "run" / "model").names == ("kitchen", "travel")
+    assert open_model(tmp_path / "run" / "model").names == ("kitchen", "travel")
     train(train_config(tmp_path / "run", [*alone, *options]))
-    assert load_model(tmp_path / "run" / "model").names == ("kitchen",)
+    assert open_model(tmp_path / "run" / "model").names == ("kitchen",)
 
 
 def test_links_go_out_and_come_back(tmp_path):
@@ -113,7 +113,7 @@ def test_components_go_out_as_moses_tables_and_folders_and_come_back(tmp_path):
     ]
     tests = [part for part in corpus if "components" not in part]
     train(train_config(tmp_path / "second", [*tests, *imports, "text=lowercase", "mixture=raised"]))
-    first, second = load_model(tmp_path / "first" / "model"), load_model(tmp_path / "second" / "model")
+    first, second = open_model(tmp_path / "first" / "model"), open_model(tmp_path / "second" / "model")
     assert set(second.names) == set(first.names)
     features = [features_by_pair(model, "travel") for model in (first, second)]
     assert features[0].keys() == features[1].keys()
@@ -235,10 +235,10 @@ def test_a_damaged_model_is_named(tmp_path):
     arrays.unlink()  # the artefact shares the bytes
     arrays.write_bytes(data[: len(data) // 2])
     with pytest.raises(UserError, match="truncated"):
-        load_model(tmp_path / "model")
+        open_model(tmp_path / "model")
     shutil.rmtree(tmp_path / "model" / "components" / "travel")
     with pytest.raises(UserError, match="is not a component"):
-        load_model(tmp_path / "model")
+        open_model(tmp_path / "model")
     os.remove(tmp_path / "model" / "model.json")
     with pytest.raises(UserError, match="is not a model folder"):
-        load_model(tmp_path / "model")
+        open_model(tmp_path / "model")

@@ -1,7 +1,7 @@
 """Reranking of n-best lists by the predictive distribution: weight vectors vote (the paper's equations 11 and 13)."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -9,8 +9,9 @@ import numpy as np
 
 from jaxsmt.adapt.bpa.blocks import FAR_BELOW, BlockedLists, ListBlock, blocked
 from jaxsmt.adapt.bpa.kernels import SampleMixture, integer_power, mixture_logs, mixture_sums, sample_set, tiling
+from jaxsmt.adapt.bpa.subsets import rows_of
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.lists import TuningLists
+from jaxsmt.tune.lists import TuningLists, padded_lists
 
 _SMALLEST_SUM = 1e-30  # below this terms that underflowed may be missing
 _BLOCKS_AHEAD = 8  # that may run or wait while one is read
@@ -57,6 +58,25 @@ def rerank(lists: TuningLists | BlockedLists, votes: Votes) -> Reranking:
         size = min(found.shape[-1], scores.shape[1])
         scores[sentences, :size] = np.where(whole.lists.is_real[sentences, :size], found[0, :, :size], -np.inf)
     return Reranking(index, scores)
+
+
+def scores_by_label(
+    features: np.ndarray, offsets: np.ndarray, votes: Mapping[str, Votes], labels: Sequence[str]
+) -> np.ndarray:
+    """[K] float64: log scores of all hypotheses under the votes of their sentence's label.
+
+    features: [K, F], those of sentence b at offsets[b]:offsets[b + 1]; labels: of the B sentences.
+    """
+    padded = padded_lists(features, offsets)
+    scores = np.full(padded.is_real.shape, -np.inf)
+    for label in dict.fromkeys(labels):
+        rows = np.array([row for row, own in enumerate(labels) if own == label])
+        found = rerank(rows_of(padded, rows), votes[label])
+        part = found.scores.copy()
+        # hypotheses with equal features differ by rounding: the first of them is the one that wins
+        part[np.arange(len(rows)), found.index] = part.max(1)
+        scores[rows, : part.shape[1]] = part
+    return scores[padded.is_real]
 
 
 def best_by_votes(lists: TuningLists | BlockedLists, votes: Votes, log_weights: np.ndarray) -> np.ndarray:

@@ -3,7 +3,6 @@
 Sennrich, Schwenk and Aransa 2013, section 4.1. All D models are one union automaton, so that a batch costs one pass.
 """
 
-import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,10 @@ from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.lm.automaton import Automaton, load_automaton, save_automaton, to_device
-from jaxsmt.lm.config import LmConfig
-from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.lm.model import Lm
 from jaxsmt.lm.scoring import sentence_entropies
 from jaxsmt.lm.union import build_union_automaton
-from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary, merge_vocabularies
+from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary
 
 FORMAT_VERSION = 1
 AUTOMATON, VOCABULARY, MANIFEST = "automaton.safetensors", "vocabulary.txt", "entropies.json"
@@ -88,17 +85,3 @@ def build_entropy_model(lms: Mapping[str, Lm]) -> EntropyModel:
     automaton, vocabulary = build_union_automaton(list(lms.values()), rest_costs=False)
     log.info("entropy model: %d components, %d words", len(lms), len(vocabulary.words))
     return EntropyModel(tuple(lms), to_device(automaton), vocabulary)
-
-
-def estimate_entropy_model(
-    texts: Mapping[str, tuple[Ragged, Vocabulary]], config: LmConfig | None = None
-) -> EntropyModel:
-    """Estimates one model per component on its text: sentences as ids, and what these mean.
-
-    All models are smoothed towards the same number of words, unless the configuration has another one.
-    """
-    config = config or LmConfig(order=3)
-    words, _ = merge_vocabularies([vocabulary for _, vocabulary in texts.values()])
-    padding = config.pad_vocabulary or len(words.words) + 2  # with <unk> and </s>
-    config = dataclasses.replace(config, pad_vocabulary=padding, rest_costs=False)
-    return build_entropy_model({name: estimate_lm(*text, config) for name, text in texts.items()})

@@ -1,7 +1,8 @@
 """`jaxsmt adapt-lists`: translations chosen from n-best lists of any system, adapted to little text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from omegaconf import DictConfig
@@ -14,7 +15,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
 from jaxsmt.evaluate.references import read_references
-from jaxsmt.pipeline.config.adaptation import BaggingStageConfig, BpaStageConfig, adapter_config
+from jaxsmt.pipeline.config.adapters import BaggingStageConfig, BpaStageConfig, adapter_config
 from jaxsmt.pipeline.stages.bagging import tuned_weights
 from jaxsmt.pipeline.standard import write_lines
 from jaxsmt.text.streams import read_lines
@@ -28,12 +29,10 @@ References = list[tuple[str, ...]]
 def adapt_lists(config: DictConfig) -> None:
     """Chooses and writes translations."""
     settings = adapter_config(config.adapt)
-    if isinstance(settings, BpaStageConfig):
-        texts = _reranked(config, settings)
-    elif isinstance(settings, BaggingStageConfig):
-        texts = _bagged(config, settings)
-    else:
+    ways: dict[str, Callable[[DictConfig, Any], list[str]]] = {"bpa": _reranked, "bagging": _bagged}
+    if config.adapt.name not in ways:
         raise UserError(f"adapt={config.adapt.name} cannot work on lists: choose adapt=bpa or adapt=bagging")
+    texts = ways[config.adapt.name](config, settings)
     if config.output is not None and config.nbest:
         write_lines(config.output, texts)
 

@@ -12,7 +12,8 @@ from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder
 from jaxsmt.common.ragged import Ragged, offsets_of
-from jaxsmt.pipeline.config.schemas import LinksConfig, room_config
+from jaxsmt.pipeline.config.rooms import room_config
+from jaxsmt.pipeline.config.schemas import LinksConfig
 from jaxsmt.pipeline.stages.given_text import NAME, given_text, num_pairs
 from jaxsmt.pipeline.stages.links import links_stage
 from jaxsmt.pipeline.stages.texts import ComponentText

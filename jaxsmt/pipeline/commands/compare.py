@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.evaluate.compare import CompareConfig, compare_systems, comparison_table
 from jaxsmt.evaluate.references import read_references
-from jaxsmt.pipeline.config.schemas import room_config
+from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.standard import input_lines
 
 

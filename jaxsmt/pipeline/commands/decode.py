@@ -16,14 +16,17 @@ from jaxsmt.adapt.clusters.labels import read_labels
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_file
 from jaxsmt.common.progress import log, track
-from jaxsmt.model.adaptations import Bag, Voting
-from jaxsmt.model.adapted import AdaptedTranslator, make_translator
+from jaxsmt.model.folder import open_model
 from jaxsmt.model.glossary import read_glossary
-from jaxsmt.model.model import Model, Profile, load_model
-from jaxsmt.model.translation import LineTranslator, TranslatedLine, blocks_of
-from jaxsmt.pipeline.config.schemas import with_overrides
-from jaxsmt.pipeline.evaluation import unknown_lines
+from jaxsmt.model.labelling.labellers import GivenLabels, Labeller, SameLabel
+from jaxsmt.model.model import Model
+from jaxsmt.model.profiles import Profile
+from jaxsmt.model.source_text import SourceText, blocks_of, source_text
+from jaxsmt.model.translation import NBestList, TranslatedLine, Translator, make_translator
+from jaxsmt.pipeline.config.rooms import with_overrides
+from jaxsmt.pipeline.unknown_words import unknown_lines
 from jaxsmt.search.statistics import SearchCounts
+from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.streams import read_lines
 
 STANDARD = "-"  # standard input or output
@@ -35,74 +38,72 @@ def decode(config: DictConfig) -> None:
     """Translates `input` to `output`, a line for a line, and writes what else is asked for."""
     if (config.nbest > 0) != (config.nbest_output is not None):
         raise UserError("nbest and nbest_output go together: set both, or neither")
-    translator = load_translator(config)
-    labels = given_labels(config, translator.model)
+    model = load_model(config)
+    text = known_text(config.input, model.source)
+    if text is not None:
+        model = model.for_text(text)
+    glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
+    translator = make_translator(model, with_overrides(model.search, config.search), glossary)
+    labeller = chosen_labeller(config, model)
     started, number = time.perf_counter(), 0
     unknown: Counter[str] = Counter()
     with ExitStack() as stack:
         names = ("output", "alignments", "nbest_output", "labels_output")
         outputs = {key: stack.enter_context(_opened(config[key])) for key in names}
-        for block in track(blocks_of(_read(config.input)), "translating, blocks"):
-            of_lines = labels_of_block(block, number, labels, config, translator.model)
-            profiles = profiles_of(of_lines, config, translator.model)
-            lines = translator.translate(block, profiles)
-            _write_lines(outputs["labels_output"], (label or NO_LABEL for label in of_lines))
+        blocks = text.blocks() if text is not None else blocks_of(model.source, _read(config.input))
+        for block in track(blocks, "translating, blocks"):
+            labels = labeller.labels_of(block.tokens, number)
+            lines, listed = _translated(translator, block, profiles_of(labels, config, model), config.nbest)
+            _write_lines(outputs["labels_output"], (label or NO_LABEL for label in labels))
             _write_lines(outputs["output"], (line.text for line in lines))
             _write_lines(outputs["alignments"], map(_links, lines))
-            if outputs["nbest_output"]:
-                _write_lines(outputs["nbest_output"], translator.nbest(block, config.nbest, number, profiles))
+            for place, ranked in enumerate(listed):
+                _write_lines(outputs["nbest_output"], ranked.moses_lines(number + place, translator.swaps_blocks))
             unknown.update(word for line in lines for word in line.unknown)
             number += len(block)
     _report_unknown(config.unknown_words, unknown)
-    seconds = time.perf_counter() - started
-    plain = translator.plain if isinstance(translator, AdaptedTranslator) else translator
-    _report_speed(number, seconds, plain.decoder.statistics.total())
+    _report_speed(number, time.perf_counter() - started, translator.statistics.total())
 
 
-def load_translator(config: DictConfig) -> LineTranslator | AdaptedTranslator:
-    """The model with the settings that the command line asks for."""
-    model = load_model(config.model_dir)
+def load_model(config: DictConfig) -> Model:
+    """The model, with its adaptation if that is wanted."""
+    model = open_model(config.model_dir)
     if not config.adapted:
         model = model.unadapted
     is_given = any(value is not None for value in config.weights.values())
-    if is_given and isinstance(model.adaptation, Voting | Bag):
+    if is_given and model.adaptation is not None and model.adaptation.fixes_weights:
         raise UserError("weights and the model's adaptation exclude each other: add adapted=false to give weights")
-    lines = known_lines(config.input)
-    if lines is not None:
-        model = model.for_lines(lines)
-    glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
-    return make_translator(model, with_overrides(model.search, config.search), glossary)
+    return model
 
 
-def known_lines(path: str) -> list[str] | None:
-    """The lines of a file that is not too long: rules that they cannot use need not be read. None: any may come."""
+def known_text(path: str, side: TextSide) -> SourceText | None:
+    """The text of a file that is not too long: rules that it cannot use need not be read. None: any may come."""
     if path == STANDARD or not Path(path).is_file():
         return None
     lines = list(islice(_read(path), MOST_KNOWN + 1))
-    return lines if len(lines) <= MOST_KNOWN else None
+    return source_text(side, lines) if len(lines) <= MOST_KNOWN else None
 
 
-def given_labels(config: DictConfig, model: Model) -> list[str] | None:
-    """The labels of all lines, where a file has them."""
-    if config.labels is None:
-        return None
-    if config.domain is not None:
-        raise UserError("labels and domain exclude each other: labels gives every line its own domain")
-    return read_labels(config.labels, names=(*model.labels, NO_LABEL)).per_sentence
-
-
-def labels_of_block(
-    block: Sequence[str], start: int, given: Sequence[str] | None, config: DictConfig, model: Model
-) -> list[str | None]:
-    """The label of each line: from the file, from the command line, or by the model's clusters or classes."""
-    if given is not None:
-        found = given[start : start + len(block)]
-        if len(found) < len(block):
-            raise UserError(f"'{config.labels}' has {len(given)} lines and the input more: give one label a line")
-        return [None if label == NO_LABEL else label for label in found]
+def chosen_labeller(config: DictConfig, model: Model) -> Labeller:
+    """What labels the lines: a file, the command line, or the model's clusters or classes."""
+    if config.labels is not None:
+        if config.domain is not None:
+            raise UserError("labels and domain exclude each other: labels gives every line its own domain")
+        found = read_labels(config.labels, names=(*model.labels, NO_LABEL)).per_sentence
+        return GivenLabels([None if label == NO_LABEL else label for label in found], config.labels)
     if config.domain is not None or config.component_weights is not None:
-        return [config.domain] * len(block)
-    return model.labels_of(block, None)
+        return SameLabel(config.domain)
+    return model.labeller()
+
+
+def _translated(
+    translator: Translator, block: SourceText, profiles: Sequence[Profile], size: int
+) -> tuple[list[TranslatedLine], list[NBestList]]:
+    """The translations, and n-best lists if they are asked for: the best of each is the translation then."""
+    if not size:
+        return translator.translate(block, profiles), []
+    listed = translator.nbest(block, size, profiles)
+    return [ranked.best for ranked in listed], listed
 
 
 def profiles_of(labels: Sequence[str | None], config: DictConfig, model: Model) -> list[Profile]:

@@ -9,7 +9,8 @@ from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.extract.config import ExtractConfig
-from jaxsmt.pipeline.config.schemas import LinksConfig, TmConfig, room_config
+from jaxsmt.pipeline.config.rooms import room_config
+from jaxsmt.pipeline.config.schemas import LinksConfig, TmConfig
 from jaxsmt.pipeline.stages.components import FOLDER, component_stage
 from jaxsmt.pipeline.stages.given_text import NAME, given_text
 from jaxsmt.pipeline.stages.links import links_stage

@@ -9,7 +9,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.lm.arpa import write_arpa
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
-from jaxsmt.pipeline.config.schemas import room_config
+from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.scored_lms import ScoredLm, opened_lm, perplexity_table, scored
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_path
 from jaxsmt.text.encoding import TextConfig, TextSide, prepare_lines

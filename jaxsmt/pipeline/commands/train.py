@@ -10,21 +10,15 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import ExtractConfig
-from jaxsmt.pipeline.assembly import Parts, mixed_model, tuned_model
+from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
+from jaxsmt.pipeline.assembly import first_draft, mixed_model, tuned_model
 from jaxsmt.pipeline.commands.tune_lists import tuner_config
-from jaxsmt.pipeline.config.adaptation import adapter_config
-from jaxsmt.pipeline.config.mixing import TARGET_CLUSTERS, MixingConfig
-from jaxsmt.pipeline.config.schemas import (
-    LanguageModelConfig,
-    LinksConfig,
-    TmConfig,
-    WeightsConfig,
-    bitext_source,
-    room_config,
-)
+from jaxsmt.pipeline.config.adapters import adapter_config
+from jaxsmt.pipeline.config.rooms import room_config
+from jaxsmt.pipeline.config.schemas import LanguageModelConfig, LinksConfig, TmConfig, bitext_source
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
-from jaxsmt.pipeline.stages.adaptation import adapted_model, check_adaptation
+from jaxsmt.pipeline.stages.adapting import adapted_model, check_adaptation
 from jaxsmt.pipeline.stages.components import component_stage
 from jaxsmt.pipeline.stages.links import TextLinks, export_links, links_stage
 from jaxsmt.pipeline.stages.lms import LmMixture, export_lms, lm_stages
@@ -36,6 +30,7 @@ from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, text_stage
 from jaxsmt.pipeline.stages.tuning import NO_TUNER, ListsConfig
 from jaxsmt.pipeline.store import Store
 from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.reading import BitextSource, read_bitext
@@ -50,7 +45,7 @@ def train(config: DictConfig) -> float:
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
     sources = corpus_sources(config, work_dir)
     text, tm = room_config(TextConfig, config.text), room_config(TmConfig, config.tm)
-    search, weights = room_config(SearchConfig, config.search), room_config(WeightsConfig, config.weights)
+    search, weights = room_config(SearchConfig, config.search), room_config(SearchWeights, config.weights)
     if search.swap_span < 2:
         weights = dataclasses.replace(weights, swap=0.0)  # nothing to weigh or to tune
     extract, mixture = room_config(ExtractConfig, config.extract), room_config(MixingConfig, config.mixture)
@@ -79,18 +74,18 @@ def train(config: DictConfig) -> float:
         )
     used = [spec for part in dict.fromkeys(("dev", "adapt", *config.translate)) for spec in sources[part].values()]
     lines = [source for spec in used for source, _ in read_bitext(spec)]
-    parts = Parts(sides, components, lms, search, output_dir / "model", lines)
-    model = mixed_model(store, parts, texts, development, extract, mixture, weights)
+    draft = first_draft(sides, components, lms, search, weights, lines)
+    draft = mixed_model(store, draft, texts, development, extract, mixture)
     if config.lm.static:
-        parts, model = with_static_lms(store, parts, model)
+        draft = with_static_lms(store, draft)
     lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
     if tuner is not None:
-        model = tuned_model(store, parts, model, sources["dev"], tuner, lists)
+        draft = tuned_model(store, draft, sources["dev"], tuner, lists)
     if adapter is not None:
-        sets = sources["dev"], sources["adapt"]
-        model = adapted_model(store, parts, model, *sets, adapter, tuner, lists)
-    log.info("model: %s", parts.folder)
-    scores = evaluate_model(model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)
+        draft = adapted_model(store, draft, sources["dev"], sources["adapt"], adapter, tuner, lists)
+    draft.write(output_dir / "model")
+    log.info("model: %s", output_dir / "model")
+    scores = evaluate_model(draft.model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)
     show_scores(scores)
     return scores.mean("dev")
 

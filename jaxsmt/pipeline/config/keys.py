@@ -3,7 +3,7 @@
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
-from jaxsmt.pipeline.config.adaptation import adapter_keys
+from jaxsmt.pipeline.config.adapters import adapter_keys
 from jaxsmt.pipeline.config.launch import all_keys
 from jaxsmt.pipeline.config.room_schemas import register_room_schemas
 from jaxsmt.pipeline.config.schemas import register_schemas

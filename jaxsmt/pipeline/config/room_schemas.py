@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from hydra.core.config_store import ConfigStore
 
 from jaxsmt.lm.config import LmConfig
-from jaxsmt.pipeline.config.schemas import AlignSchema, ExtractSchema, TextSchema, schema_of
+from jaxsmt.pipeline.config.rooms import schema_of
+from jaxsmt.pipeline.config.schemas import AlignSchema, ExtractSchema, TextSchema
 
 LmSchema = schema_of(LmConfig)
 

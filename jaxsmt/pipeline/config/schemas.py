@@ -1,119 +1,31 @@
-"""The configuration: one schema for Hydra, made from the rooms' own frozen dataclasses.
+"""The configuration: one schema a command for Hydra, made from the rooms' own frozen dataclasses.
 
 `conf/*.yaml` gives the values and explains them; here is what exists, with types. A key that is not in the schema
-is an error. Rooms never see Hydra: `room_config` turns a checked node into the room's dataclass.
+is an error.
 """
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.progress import log
 from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.mixture import MixtureConfig
-from jaxsmt.pipeline.config.launch import explain, nearest
-from jaxsmt.pipeline.config.mixing import MixingConfig
+from jaxsmt.model.mixing import MixingConfig
+from jaxsmt.pipeline.config.decoding import WeightsSchema, register_decode_schema
+from jaxsmt.pipeline.config.launch import explain
+from jaxsmt.pipeline.config.rooms import plain, schema_of
 from jaxsmt.search.decoder import SearchConfig
-from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tune.loop import LoopConfig
-
-Room = TypeVar("Room")
-
-
-def schema_of(room: type) -> Any:
-    """A mutable copy of a frozen dataclass: OmegaConf locks frozen ones against overrides."""
-    columns = [_copied(column) for column in dataclasses.fields(room)]
-    return dataclasses.make_dataclass(room.__name__ + "Schema", columns, namespace={"__module__": __name__})
-
-
-def _copied(column: "dataclasses.Field[Any]") -> tuple[str, Any, Any]:
-    if dataclasses.is_dataclass(column.default_factory):
-        inner = schema_of(column.default_factory)
-        return column.name, inner, field(default_factory=inner)
-    if column.default_factory is not dataclasses.MISSING:
-        return column.name, column.type, field(default_factory=column.default_factory)
-    return column.name, column.type, field(default=MISSING if column.default is dataclasses.MISSING else column.default)
-
-
-def overrides_schema_of(room: type) -> Any:
-    """A schema whose every key is null unless it is given: what a user changes of a stored configuration."""
-    columns: list[tuple[str, Any, Any]] = []
-    for column in dataclasses.fields(room):
-        if dataclasses.is_dataclass(column.default_factory):
-            inner = overrides_schema_of(column.default_factory)
-            columns.append((column.name, inner, field(default_factory=inner)))
-        else:
-            columns.append((column.name, column.type | None, field(default=None)))  # type: ignore[operator]
-    return dataclasses.make_dataclass(room.__name__ + "Overrides", columns, namespace={"__module__": __name__})
-
-
-def with_overrides(stored: Room, node: Any) -> Room:
-    """The stored configuration with the keys of an overrides node that were given."""
-    changes: dict[str, Any] = {}
-    for key, value in _plain(node).items():
-        if isinstance(value, dict):
-            changes[key] = with_overrides(getattr(stored, key), value)
-        elif value is not None:
-            changes[key] = tuple(value) if isinstance(value, list) else value
-    return dataclasses.replace(stored, **changes)  # type: ignore[type-var]
-
-
-def room_config(room: type[Room], node: Any) -> Room:
-    """The room's dataclass with the values of a node; lists become tuples, inner nodes inner dataclasses."""
-    columns = {column.name: column for column in dataclasses.fields(room)}  # type: ignore[arg-type]
-    return room(**{key: _value(columns[key], value) for key, value in _plain(node).items()})
-
-
-def named_room(group: str, node: Any, rooms: Mapping[str, type]) -> Any:
-    """The dataclass that the node of a group (tune, adapt) names, with the node's other keys.
-
-    Keys of other choices are left out, so that a sweep can set them beside those of this one.
-    """
-    values = {str(key): value for key, value in node.items()}
-    name = values.pop("name", None)
-    if name not in rooms:
-        raise UserError(f"{group}.name is '{name}': choose one of {', '.join(rooms)}")
-    check_known(group, values, rooms)
-    own = [column.name for column in dataclasses.fields(rooms[name])]
-    for key in [key for key in values if key not in own]:
-        del values[key]
-        log.warning("%s=%s has no key '%s': it is left out", group, name, key)
-    try:
-        return room_config(rooms[name], OmegaConf.merge(OmegaConf.structured(schema_of(rooms[name])), values))
-    except OmegaConfBaseException as error:
-        raise UserError(f"{group}={name}: {explain(error, own)}") from None
-
-
-def check_known(group: str, values: Mapping[Any, Any], rooms: Mapping[str, type]) -> None:
-    """Raises UserError for a key that no choice of the group has."""
-    known = list(dict.fromkeys(column.name for room in rooms.values() for column in dataclasses.fields(room)))
-    for key in values:
-        if key not in ("name", *known):
-            raise UserError(f"{group}.{key} is in no choice of {group}{nearest(key, known)}; all keys: add --cfg job")
-
-
-def _plain(node: Any) -> dict[str, Any]:
-    values = OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
-    assert isinstance(values, dict)
-    return {str(key): value for key, value in values.items()}
-
-
-def _value(column: "dataclasses.Field[Any]", value: Any) -> Any:
-    if isinstance(value, dict) and dataclasses.is_dataclass(column.default_factory):
-        return room_config(column.default_factory, value)
-    return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -178,30 +90,6 @@ class LanguageModelConfig:
     export: bool = False
 
 
-@dataclass(frozen=True)
-class WeightsConfig:
-    """Log-linear weights, one vector for all text; see `jaxsmt.search.weights.SearchWeights`."""
-
-    rule: tuple[float, ...] = (0.2, 0.2, 0.3, 0.2)
-    lm: float = 0.5
-    word_penalty: float = -0.3
-    phrase_penalty: float = -0.1
-    glue: float = -0.2
-    swap: float = 0.0
-    unknown: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not self.rule:
-            raise UserError("weights.rule is empty: give four numbers, one for each rule feature")
-        for name, value in dataclasses.asdict(self).items():
-            if not np.isfinite(value).all():
-                raise UserError(f"weights.{name} is {value}: give finite numbers")
-
-    @property
-    def of_search(self) -> SearchWeights:
-        return SearchWeights(**dataclasses.asdict(self))
-
-
 BitextSchema = schema_of(BitextSource)
 TextSchema = schema_of(TextConfig)
 AlignSchema = schema_of(AlignConfig)
@@ -211,11 +99,8 @@ TmSchema = schema_of(TmConfig)
 MixingSchema = schema_of(MixingConfig)
 LanguageModelSchema = schema_of(LanguageModelConfig)
 SearchSchema = schema_of(SearchConfig)
-WeightsSchema = schema_of(WeightsConfig)
 CompareSchema = schema_of(CompareConfig)
 LoopSchema = schema_of(LoopConfig)
-SearchOverrides = overrides_schema_of(SearchConfig)
-WeightsOverrides = overrides_schema_of(WeightsConfig)
 
 
 @dataclass
@@ -251,7 +136,7 @@ class TrainSchema:
     tm: TmSchema = field(default_factory=TmSchema)  # type: ignore[valid-type]
     mixture: MixingSchema = field(default_factory=MixingSchema)  # type: ignore[valid-type]
     search: SearchSchema = field(default_factory=SearchSchema)  # type: ignore[valid-type]
-    weights: WeightsSchema = field(default_factory=WeightsSchema)  # type: ignore[valid-type]
+    weights: WeightsSchema = field(default_factory=WeightsSchema)
     tune: dict[str, Any] = field(default_factory=dict)
     adapt: dict[str, Any] = field(default_factory=dict)
     evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
@@ -262,30 +147,6 @@ class TrainSchema:
     all_ways: bool = True
     work_dir: str = MISSING
     output_dir: str = MISSING
-    quiet: bool = False
-    debug: bool = False
-
-
-@dataclass
-class DecodeSchema:
-    """Everything decode.py can be told."""
-
-    model_dir: str = MISSING
-    input: str = "-"
-    output: str = "-"
-    domain: str | None = None
-    labels: str | None = None
-    labels_output: str | None = None
-    adapted: bool = True
-    component_weights: list[float] | None = None
-    lm_mixture: list[float] | None = None
-    glossary: str | None = None
-    nbest: int = 0
-    nbest_output: str | None = None
-    alignments: str | None = None
-    unknown_words: str | None = None
-    search: SearchOverrides = field(default_factory=SearchOverrides)  # type: ignore[valid-type]
-    weights: WeightsOverrides = field(default_factory=WeightsOverrides)  # type: ignore[valid-type]
     quiet: bool = False
     debug: bool = False
 
@@ -335,7 +196,7 @@ def register_schemas() -> None:
     """Makes the schemas known to Hydra, under names the yaml files begin their defaults with."""
     store = ConfigStore.instance()
     store.store(name="train_schema", node=_with_open_nodes(TrainSchema, "tune", "adapt"))
-    store.store(name="decode_schema", node=DecodeSchema)
+    register_decode_schema()
     store.store(name="tune_lists_schema", node=_with_open_nodes(ListTuningSchema, "tune"))
     store.store(name="adapt_lists_schema", node=_with_open_nodes(ListAdaptationSchema, "adapt"))
     store.store(name="compare_schema", node=ComparisonSchema)
@@ -358,7 +219,7 @@ def bitext_source(config: DictConfig, part: str, name: str) -> BitextSource:
     languages = {side: config.corpus[side] for side in ("source_language", "target_language")}
     try:
         node = OmegaConf.merge(OmegaConf.structured(BitextSchema), languages, config.corpus[part][name] or {})
-        return BitextSource(**_plain(node))
+        return BitextSource(**plain(node))
     except OmegaConfBaseException as error:
         known = [column.name for column in dataclasses.fields(BitextSource)]
         raise UserError(f"{key}: {explain(error, known)}") from None

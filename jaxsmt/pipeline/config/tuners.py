@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from jaxsmt.pipeline.config.schemas import named_room
+from jaxsmt.pipeline.config.rooms import named_room
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, TrustRegionConfig
 
 TUNERS = {"mert": MertConfig, "mira": MiraConfig, "pro": ProConfig, "trust_region": TrustRegionConfig}

@@ -11,25 +11,17 @@ from jaxsmt.adapt.bagging import bootstrap_multiplicities, restarted_members, tu
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
-from jaxsmt.model.adaptations import Bag
-from jaxsmt.model.members import for_members, lists_of_members
 from jaxsmt.model.model import Model
-from jaxsmt.model.translation import LineTranslator, make_line_translator
-from jaxsmt.pipeline.config.adaptation import BaggingStageConfig
-from jaxsmt.pipeline.config.schemas import WeightsConfig
+from jaxsmt.model.reranking.bagging import Bag
+from jaxsmt.model.reranking.members import for_members
+from jaxsmt.model.translation import PlainTranslator, plain_translator
+from jaxsmt.model.tuned_weights import feature_names, vector_of, weights_of
+from jaxsmt.pipeline.config.adapters import BaggingStageConfig
 from jaxsmt.pipeline.stages.texts import bitext_inputs
-from jaxsmt.pipeline.stages.tuning import (
-    TuningText,
-    as_nbest_lists,
-    decode_lists,
-    feature_names,
-    model_settings,
-    tuning_text,
-    vector_of,
-    weights_of,
-)
+from jaxsmt.pipeline.stages.tuning import TuningText, as_nbest_lists, decode_lists, model_settings, tuning_text
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.search.nbest.arrays import nbest_arrays
+from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tune.lists import TuningLists, list_score
 from jaxsmt.tune.nbest import NBestLists, merge_nbest
@@ -57,7 +49,7 @@ def bagging_stage(
 
     def build(folder: Path) -> Counts:
         text = tuning_text(model, dev)
-        if not text.lines:
+        if not len(text):
             raise UserError("no development sentence can be tuned on: all are empty or too long, give others")
         found = tuned_members(model, text, config, progress)
         Bag(found.weights, feature_names(model.weights), config.nbest, config.sizes).save(folder)
@@ -70,11 +62,11 @@ def bagging_stage(
 
 def tuned_members(model: Model, text: TuningText, config: BaggingStageConfig, folder: Path) -> Round:
     """Tunes members on the lists of the model, then as often as asked for on their own lists too."""
-    translator = make_line_translator(model)
+    translator = plain_translator(model)
     last = _load(folder, feature_names(model.weights))
     for number in range(0 if last is None else last.number + 1, config.rounds + 1):
         if last is None:
-            lists = decode_lists(translator, text, model.weights.of_search, config.nbest)
+            lists = decode_lists(translator, text, model.weights, config.nbest)
         else:
             members = [weights_of(theta, model.weights) for theta in last.weights]
             lists = merge_nbest([last.lists, *decode_members(translator, text, members, config.nbest)])
@@ -97,10 +89,10 @@ def tuned_weights(lists: TuningLists, start: np.ndarray, config: BaggingStageCon
 
 
 def decode_members(
-    translator: LineTranslator, text: TuningText, members: Sequence[WeightsConfig], size: int
+    translator: PlainTranslator, text: TuningText, members: Sequence[SearchWeights], size: int
 ) -> list[NBestLists]:
     """The n-best lists of every member."""
-    request, tokens = translator.request(text.lines, text.profiles)
+    request, tokens = translator.request(text.source, text.profiles), list(text.source.tokens)
     step = max(1, _ROWS_AT_ONCE // len(tokens))
     found: list[NBestLists] = []
     for start in range(0, len(members), step):
@@ -108,6 +100,25 @@ def decode_members(
         arrays = nbest_arrays(translator.decoder, for_members(request, some), size)
         found += lists_of_members(as_nbest_lists(translator, arrays, tokens * len(some)), len(some))
     return found
+
+
+def lists_of_members(lists: NBestLists, num_members: int) -> list[NBestLists]:
+    """Cuts the lists of a request that `for_members` made into those of each member."""
+    size = len(lists) // num_members
+    return [_sentences(lists, number * size, (number + 1) * size) for number in range(num_members)]
+
+
+def _sentences(lists: NBestLists, first: int, end: int) -> NBestLists:
+    """The lists of sentences first, first + 1, …, end − 1."""
+    part = slice(int(lists.offsets[first]), int(lists.offsets[end]))
+    return dataclasses.replace(
+        lists,
+        texts=lists.texts[part],
+        features=lists.features[part],
+        scores=lists.scores[part],
+        offsets=lists.offsets[first : end + 1] - lists.offsets[first],
+        extras=lists.extras[part],
+    )
 
 
 def _file(folder: Path, number: int) -> Path:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from jaxsmt.common.progress import log
-from jaxsmt.model.model import Labels, Mixing, Model
-from jaxsmt.model.rule_model import norm_of, normalised_rule
-from jaxsmt.pipeline.config.mixing import COUNTS, MixingConfig
-from jaxsmt.pipeline.config.schemas import WeightsConfig
-from jaxsmt.pipeline.stages.tuning import ListsConfig, best_mixture, tuned_scalars, tuning_stage
+from jaxsmt.model.mixed_rules import norm_of, normalised_rule
+from jaxsmt.model.mixing import COUNTS, MixingConfig
+from jaxsmt.model.model import Mixing, Model
+from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.model.tuned_weights import tuned_scalars
+from jaxsmt.pipeline.stages.tuning import ListsConfig, best_mixture, tuning_stage
 from jaxsmt.pipeline.store import Store
+from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.reading import BitextSource
 
 
@@ -40,14 +42,14 @@ def tuned_ensemble(
 def tuned_alone(
     store: Store, model: Model, name: str, inputs: Mapping[str, str], dev: Mapping[str, BitextSource], tuner: Any,
     lists: ListsConfig,
-) -> WeightsConfig:  # fmt: skip
+) -> SearchWeights:  # fmt: skip
     """The weights of one component's model on all development sentences."""
     rule = np.array(model.mixing.component_weights[model.names.index(name)]) * model.weights.rule[0]
     alone = dataclasses.replace(
         model,
         mixing=Mixing(
             MixingConfig(operation=COUNTS, weighting="own", lm_weighting=model.mixing.config.lm_weighting),
-            labels=Labels(lm_mixtures=model.mixing.labels.lm_mixtures),
+            labels=LabelSettings(lm_mixtures=model.mixing.labels.lm_mixtures),
         ),
         weights=dataclasses.replace(model.weights, rule=tuple(rule.tolist())),
     )
@@ -55,7 +57,7 @@ def tuned_alone(
     return tuning_stage(store, alone, inputs, dev, tuner, lists, component=name)
 
 
-def shared_weights(found: list[WeightsConfig], start: WeightsConfig) -> WeightsConfig:
+def shared_weights(found: list[SearchWeights], start: SearchWeights) -> SearchWeights:
     """What lies outside the mixture: means over the models, each scaled to the norm 1, then all to that of `start`."""
     size = norm_of(start)
     means = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.pipeline.config.schemas import room_config
+from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.stages.texts import ComponentText, text_stage
 from jaxsmt.pipeline.standard import input_lines, write_lines
 from jaxsmt.pipeline.store import Store

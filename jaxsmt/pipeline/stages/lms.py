@@ -18,17 +18,16 @@ from jaxsmt.lm.mixture import fit_mixture, interpolate
 from jaxsmt.lm.model import Lm, load_lm, save_lm
 from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.lm.union import build_union_automaton
+from jaxsmt.model.labelling.target_clusters import load as load_target_clusters
+from jaxsmt.model.language_models import AUTOMATON, EQUAL, JOINT, VOCABULARY, WEIGHTS
 from jaxsmt.pipeline.config.schemas import LanguageModelConfig
-from jaxsmt.pipeline.stages.target_clusters import load_target_clusters
 from jaxsmt.pipeline.stages.texts import ComponentText, bitext_inputs, fingerprint_input, join_texts
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary, load_vocabulary, merge_vocabularies
 
-TABLES, VOCABULARY = "lm.safetensors", "vocabulary.txt"
-AUTOMATON, WEIGHTS = "automaton.safetensors", "weights.json"
-EQUAL, JOINT = "equal", "joint"
+TABLES = "lm.safetensors"
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from jaxsmt.common.ragged import concatenate
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.counts import RuleCounts
 from jaxsmt.extract.extraction import extract_counts
-from jaxsmt.pipeline.config.mixing import COUNTS, LINEAR, MixingConfig
-from jaxsmt.pipeline.stages.clustering import tokens_of
+from jaxsmt.model.mixing import COUNTS, LINEAR, MixingConfig
 from jaxsmt.pipeline.stages.components import FOLDER
 from jaxsmt.pipeline.stages.links import TextLinks, development_links, development_texts
+from jaxsmt.pipeline.stages.source_clusters import tokens_of
 from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.text.bitext import Bitext

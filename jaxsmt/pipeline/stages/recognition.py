@@ -17,10 +17,10 @@ from jaxsmt.adapt.recognise.recogniser import load_recogniser, train_recogniser
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
-from jaxsmt.model.adaptations import Recognition
+from jaxsmt.model.labelling.recognition import Recognition
 from jaxsmt.model.model import Model
-from jaxsmt.pipeline.config.adaptation import RecogniseStageConfig
-from jaxsmt.pipeline.config.schemas import WeightsConfig
+from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.pipeline.config.adapters import RecogniseStageConfig
 from jaxsmt.pipeline.stages.texts import bitext_inputs
 from jaxsmt.pipeline.stages.tuning import ListsConfig, tuning_stage, tuning_text
 from jaxsmt.pipeline.store import Artefact, Counts, Store
@@ -47,13 +47,13 @@ def recognition_stage(
     }
 
     def build(folder: Path) -> Counts:
-        dataclasses.replace(found, weights=weights).save(folder)
+        dataclasses.replace(found, settings=dataclasses.replace(found.settings, weights=weights)).save(folder)
         return {"classes": len(found.labels)}
 
     settings = {
         "weights": {label: dataclasses.asdict(part) for label, part in weights.items()},
-        "mixtures": found.mixtures,
-        "lm_mixtures": found.lm_mixtures,
+        "mixtures": found.settings.mixtures,
+        "lm_mixtures": found.settings.lm_mixtures,
     }
     return store.run("recognition", settings, {"recogniser": recogniser.fingerprint}, build)
 
@@ -95,8 +95,7 @@ def untuned(model: Model, recogniser: Artefact) -> Recognition:
         known = [name if name in model.labels else None for name in names]
         mixtures[label] = weighted_mean([model.mixture(name) for name in known], shares).tolist()
         lm_mixtures[label] = weighted_mean([model.lm_mixture(name) for name in known], shares).tolist()
-    weights: dict[str, WeightsConfig] = {}
-    return Recognition(load_recogniser(recogniser.folder), class_of, weights, mixtures, lm_mixtures)
+    return Recognition(load_recogniser(recogniser.folder), class_of, LabelSettings(mixtures, lm_mixtures))
 
 
 def weighted_mean(mixtures: list[np.ndarray], shares: np.ndarray) -> np.ndarray:

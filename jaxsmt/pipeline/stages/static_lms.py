@@ -11,20 +11,20 @@ from pathlib import Path
 
 from jaxsmt.common.files import write_text
 from jaxsmt.lm.mixture import interpolate
-from jaxsmt.model.model import Model
-from jaxsmt.pipeline.assembly import Parts
-from jaxsmt.pipeline.stages.lms import WEIGHTS, LmMixture, load_component_lm, save_union
+from jaxsmt.model.language_models import WEIGHTS, load_language_models
+from jaxsmt.pipeline.assembly import Draft
+from jaxsmt.pipeline.stages.lms import LmMixture, load_component_lm, save_union
 from jaxsmt.pipeline.store import Counts, Store
 
 
-def with_static_lms(store: Store, parts: Parts, model: Model) -> tuple[Parts, Model]:
+def with_static_lms(store: Store, draft: Draft) -> Draft:
     """The same with one interpolated language model for each development set and label, and one for all other text."""
-    found = model.mixing.labels
-    lms = static_stage(store, parts.lms, {**parts.lms.weights, **found.lm_mixtures})
-    parts = dataclasses.replace(parts, lms=lms)
+    found = draft.model.mixing.labels
+    lms = static_stage(store, draft.lms, {**draft.lms.weights, **found.lm_mixtures})
     labels = dataclasses.replace(found, lm_mixtures={label: lms.weights[label] for label in found.lm_mixtures})
-    mixing = dataclasses.replace(model.mixing, labels=labels)
-    return parts, parts.write(model.weights, mixing, parts.labelling(model))
+    mixing = dataclasses.replace(draft.model.mixing, labels=labels)
+    model = dataclasses.replace(draft.model, lms=load_language_models(lms.artefact.folder), mixing=mixing)
+    return dataclasses.replace(draft, model=model, lms=lms)
 
 
 def static_stage(store: Store, lms: LmMixture, weights: Mapping[str, Sequence[float]]) -> LmMixture:

@@ -13,9 +13,12 @@ from sacrebleu.metrics import BLEU
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.model.model import Model, Profile
-from jaxsmt.model.translation import LineTranslator, make_line_translator
-from jaxsmt.pipeline.config.schemas import WeightsConfig
+from jaxsmt.common.settings import from_values
+from jaxsmt.model.model import Model
+from jaxsmt.model.profiles import Profile
+from jaxsmt.model.source_text import SourceText, joined_texts, source_text
+from jaxsmt.model.translation import PlainTranslator, plain_translator
+from jaxsmt.model.tuned_weights import feature_names, feature_rows, vector_of, weights_of
 from jaxsmt.pipeline.stages.texts import bitext_inputs
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.search.nbest.arrays import NBestArrays, nbest_arrays
@@ -30,8 +33,6 @@ from jaxsmt.tune.tuner import make_tuner
 
 NO_TUNER = "none"
 WEIGHTS, TABLE = "weights.json", "table.txt"
-TUNED_SCALARS = ("lm", "word_penalty", "phrase_penalty", "glue")  # the unknown-word weight stays: it separates nothing
-SWAP = "swap"
 MIXTURE_SEARCH = TrustRegionConfig(initial_radius=0.2, final_radius=0.02, max_evaluations=40, low=0.0, high=1.0)
 MAX_TUNING_WORDS = 128  # longer sentences would be decoded in parts, which have no common derivation
 
@@ -58,10 +59,13 @@ class ListsConfig:
 class TuningText:
     """Development sentences of all sets, each with the profile of its label."""
 
-    lines: list[str]
+    source: SourceText
     references: list[tuple[str]]  # in the model's tokens, as n-best lists are
     labels: list[str | None]
     profiles: list[Profile]
+
+    def __len__(self) -> int:
+        return len(self.source)
 
     def take(self, label: str | None) -> "TuningText":
         """The sentences with a label."""
@@ -69,19 +73,19 @@ class TuningText:
 
     def at_most(self, number: int | None) -> "TuningText":
         """So many of the sentences, at equal steps; None: all."""
-        if number is None or number >= len(self.lines):
+        if number is None or number >= len(self):
             return self
-        return self._rows([place * len(self.lines) // number for place in range(number)])
+        return self._rows([place * len(self) // number for place in range(number)])
 
     def _rows(self, rows: list[int]) -> "TuningText":
-        columns = ([column[row] for row in rows] for column in vars(self).values())
-        return TuningText(*columns)
+        columns = ([column[row] for row in rows] for column in (self.references, self.labels, self.profiles))
+        return TuningText(self.source.take(rows), *columns)  # type: ignore[arg-type]
 
 
 def tuning_stage(
     store: Store, model: Model, inputs: Mapping[str, str], dev: Mapping[str, BitextSource], tuner: Any,
     lists: ListsConfig, label: str | None = None, component: str | None = None,
-) -> WeightsConfig:  # fmt: skip
+) -> SearchWeights:  # fmt: skip
     """Tuned weights; an interrupted run goes on after its last whole iteration.
 
     inputs: fingerprints of all that the model was made from. tuner: a configuration of `jaxsmt.tune`.
@@ -118,20 +122,20 @@ def model_settings(model: Model) -> dict[str, Any]:
     return {name: dataclasses.asdict(getattr(model, name)) for name in ("search", "weights", "mixing")}
 
 
-def load_weights(artefact: Artefact) -> WeightsConfig:
+def load_weights(artefact: Artefact) -> SearchWeights:
     """What `tuning_stage` found."""
     values = json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8"))
-    return WeightsConfig(**{**values, "rule": tuple(values["rule"])})
+    return from_values(SearchWeights, values)
 
 
 def tune_model(
     model: Model, text: TuningText, tuner: Any, lists: ListsConfig, folder: Path | None = None
 ) -> TuningResult:
     """Decodes, merges and optimises until the weights stay; the decoder stays loaded and compiled."""
-    translator = make_line_translator(model)
+    translator = plain_translator(model)
 
     def decode_fn(vector: np.ndarray) -> NBestLists:
-        return decode_lists(translator, text, weights_of(vector, model.weights).of_search, lists.size)
+        return decode_lists(translator, text, weights_of(vector, model.weights), lists.size)
 
     return tune(decode_fn, text.references, vector_of(model.weights), make_tuner(tuner), lists.loop, folder)
 
@@ -142,21 +146,20 @@ def tuning_text(model: Model, dev: Mapping[str, BitextSource], component: str | 
     component: it alone is asked for rules; the language models are those of the sentences all the same, so that models
       tuned one by one fit together.
     """
-    lines: list[str] = []
+    texts: list[SourceText] = []
     references: list[tuple[str]] = []
     labels: list[str | None] = []
     for name, spec in dev.items():
-        kept = [pair for pair in read_bitext(spec) if _is_usable(model, *pair)]
-        lines += [source for source, _ in kept]
-        references += [(" ".join(model.target.preprocess(target)),) for _, target in kept]
-        labels += model.labels_of([source for source, _ in kept], name)
+        pairs = list(read_bitext(spec))
+        text = source_text(model.source, (source for source, _ in pairs))
+        targets = [model.target.preprocess(target) for _, target in pairs]
+        kept = [row for row, own in enumerate(text.tokens) if targets[row] and 0 < len(own) <= MAX_TUNING_WORDS]
+        texts.append(text.take(kept))
+        references += [(" ".join(targets[row]),) for row in kept]
+        labels += model.labeller(name).labels_of(texts[-1].tokens)
     mixture = None if component is None else [float(name == component) for name in model.names]
     profiles = {label: model.profile(label, mixture) for label in set(labels)}
-    return TuningText(lines, references, labels, [profiles[label] for label in labels])
-
-
-def _is_usable(model: Model, source: str, target: str) -> bool:
-    return bool(model.target.preprocess(target)) and 0 < len(model.source.preprocess(source)) <= MAX_TUNING_WORDS
+    return TuningText(joined_texts(texts), references, labels, [profiles[label] for label in labels])
 
 
 def best_mixture(
@@ -166,7 +169,7 @@ def best_mixture(
 
     def build(folder: Path) -> Counts:
         text = tuning_text(model, dev).at_most(lists.sentences)
-        translator = make_line_translator(model)
+        translator = plain_translator(model)
         found, info = maximise(
             lambda point: _bleu(translator, text, _simplex(point)), np.full(len(model.names) - 1, 0.5), MIXTURE_SEARCH
         )
@@ -192,50 +195,22 @@ def _simplex(point: np.ndarray) -> np.ndarray:
     return np.array([*weights, left])
 
 
-def _bleu(translator: LineTranslator, text: TuningText, mixture: np.ndarray) -> float:
+def _bleu(translator: PlainTranslator, text: TuningText, mixture: np.ndarray) -> float:
     profiles = [dataclasses.replace(profile, mixture=mixture) for profile in text.profiles]
-    output = [" ".join(line.words) for line in translator.translate(text.lines, profiles)]
+    output = [" ".join(line.words) for line in translator.translate(text.source, profiles)]
     references = [reference for (reference,) in text.references]
     return BLEU(tokenize="none", force=True).corpus_score(output, [references]).score
 
 
-def decode_lists(translator: LineTranslator, text: TuningText, weights: SearchWeights, size: int) -> NBestLists:
+def decode_lists(translator: PlainTranslator, text: TuningText, weights: SearchWeights, size: int) -> NBestLists:
     """n-best lists of the development sentences under log-linear weights, with exact features."""
-    request, tokens = translator.request(text.lines, text.profiles)
-    request = dataclasses.replace(request, weights=weights)
-    return as_nbest_lists(translator, nbest_arrays(translator.decoder, request, size), tokens)
+    request = dataclasses.replace(translator.request(text.source, text.profiles), weights=weights)
+    return as_nbest_lists(translator, nbest_arrays(translator.decoder, request, size), text.source.tokens)
 
 
-def as_nbest_lists(translator: LineTranslator, lists: NBestArrays, tokens: Sequence[Sequence[str]]) -> NBestLists:
+def as_nbest_lists(translator: PlainTranslator, lists: NBestArrays, tokens: Sequence[Sequence[str]]) -> NBestLists:
     """Lists of the decoder as tuners want them; tokens: of the request's sentences. Their order stays."""
-    found = lists.features
     weights = translator.model.weights
-    features = np.column_stack([found.rule, *(getattr(found, name) for name in tuned_scalars(weights))])
-    names = feature_names(weights)
+    features, names = feature_rows(lists.features, weights), feature_names(weights)
     outputs = output_texts(lists, tokens, translator.words)
-    return nbest_from_rows(outputs, features, lists.sentence, len(tokens), names, found.score)
-
-
-def tuned_scalars(weights: WeightsConfig) -> tuple[str, ...]:
-    """Names of the weights that are tuned besides those of rules; that of swaps is 0 where nothing is swapped."""
-    return (*TUNED_SCALARS, SWAP) if weights.swap else TUNED_SCALARS
-
-
-def feature_names(weights: WeightsConfig) -> tuple[str, ...]:
-    """Of the weights that are tuned."""
-    return (*(f"rule{n}" for n in range(len(weights.rule))), *tuned_scalars(weights))
-
-
-def vector_of(weights: WeightsConfig) -> np.ndarray:
-    """[F] the weights that are tuned, in the order of the features."""
-    return np.array([*weights.rule, *(getattr(weights, name) for name in tuned_scalars(weights))])
-
-
-def weights_of(vector: np.ndarray, start: WeightsConfig) -> WeightsConfig:
-    """The weights with tuned values, scaled to the size of those they started from: the unknown-word weight stays."""
-    scaled = np.asarray(vector) * np.abs(vector_of(start)).sum() / max(np.abs(vector).sum(), 1e-30)
-    values: Sequence[float] = [round(float(value), 9) for value in scaled]
-    num_rules = len(start.rule)
-    return dataclasses.replace(
-        start, rule=tuple(values[:num_rules]), **dict(zip(tuned_scalars(start), values[num_rules:], strict=True))
-    )
+    return nbest_from_rows(outputs, features, lists.sentence, len(tokens), names, lists.features.score)

@@ -5,41 +5,17 @@ A component that lacks a pair gives it probability 0. In the normalised variant 
 conditioning phrase y take part, and their weights are scaled to sum to 1.
 """
 
-from dataclasses import dataclass
 
 import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.tm.component_table import ComponentTable
 from jaxsmt.tm.features import component_features
+from jaxsmt.tm.fit.config import LinearConfig
 from jaxsmt.tm.fit.development import DevelopmentPairs
 from jaxsmt.tm.fit.linear_em import EmProblem, EmState, build_em, log_of, run_em
 from jaxsmt.tm.fit.results import FeatureFit, MixtureFit, check_development, join_features
 from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
-
-
-@dataclass(frozen=True)
-class LinearConfig:
-    """How linear weights are fitted: EM from equal weights.
-
-    tolerance: stop when no weight moves by as much.
-    max_iterations: at the most.
-    normalised: leave out components that do not know the conditioning phrase.
-    prior: Dirichlet prior counts of each component, added to its expected occurrences (0: maximum likelihood).
-    """
-
-    tolerance: float = 1e-3
-    max_iterations: int = 100
-    normalised: bool = False
-    prior: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not self.tolerance >= 0:
-            raise UserError(f"the tolerance of EM is {self.tolerance}: give a number of at least 0")
-        if self.max_iterations < 1:
-            raise UserError(f"max_iterations of EM is {self.max_iterations}: give at least 1")
-        if not 0 <= self.prior < np.inf:
-            raise UserError(f"the prior counts of EM are {self.prior}: give a number of at least 0")
 
 
 def fit_linear(

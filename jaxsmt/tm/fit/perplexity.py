@@ -10,7 +10,6 @@ in H is exactly that.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from jax import Array
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.tm.fit.config import PerplexityConfig
 from jaxsmt.tm.fit.development import DevelopmentPairs
 from jaxsmt.tm.fit.lbfgs import ValueAndGradient, minimise
 from jaxsmt.tm.fit.objective import (
@@ -34,29 +34,6 @@ from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
 
 START_WEIGHT = 1e-3  # at least, relative to the largest: where weights vanish, so do gradients
 SMALL_WEIGHT = 1e-2  # relative to the largest: what is below may be on its way to 0
-
-
-@dataclass(frozen=True)
-class PerplexityConfig:
-    """How instance weights are fitted.
-
-    tolerance: of the gradient, in bits; about that much cross-entropy may be left to gain.
-    max_evaluations: of the objective, at the most.
-    prior_deviation: standard deviation of a normal prior on log λ (MAP), which keeps the weights of small sets near
-        the prior's; None: no prior (maximum likelihood).
-    """
-
-    tolerance: float = 1e-6
-    max_evaluations: int = 400
-    prior_deviation: float | None = None
-
-    def __post_init__(self) -> None:
-        if not self.tolerance > 0:
-            raise UserError(f"the tolerance of the weight fit is {self.tolerance}: give a number above 0")
-        if self.max_evaluations < 1:
-            raise UserError(f"max_evaluations of the weight fit is {self.max_evaluations}: give at least 1")
-        if self.prior_deviation is not None and not self.prior_deviation > 0:
-            raise UserError(f"prior_deviation is {self.prior_deviation}: give a number above 0, or none at all")
 
 
 def fit_instance_weights(

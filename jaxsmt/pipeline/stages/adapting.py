@@ -11,27 +11,26 @@ from typing import Any
 import numpy as np
 
 from jaxsmt.adapt.bpa.adaptation import adapt
-from jaxsmt.adapt.bpa.rerank import Votes
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log, track
-from jaxsmt.model.adaptations import Voting
-from jaxsmt.model.model import ADAPTATION, Model
-from jaxsmt.model.translation import LineTranslator, make_line_translator
-from jaxsmt.pipeline.assembly import Parts
-from jaxsmt.pipeline.config.adaptation import AdapterConfig, BaggingStageConfig, BpaStageConfig, RecogniseStageConfig
-from jaxsmt.pipeline.config.mixing import MixingConfig
+from jaxsmt.model.adaptation import load_adaptation
+from jaxsmt.model.mixing import MixingConfig
+from jaxsmt.model.model import Model
+from jaxsmt.model.reranking.voting import Voting
+from jaxsmt.model.translation import PlainTranslator, plain_translator
+from jaxsmt.model.tuned_weights import feature_names, vector_of
+from jaxsmt.pipeline.assembly import Draft
+from jaxsmt.pipeline.config.adapters import (
+    AdapterConfig,
+    BaggingStageConfig,
+    BpaStageConfig,
+    Circumstances,
+    RecogniseStageConfig,
+)
 from jaxsmt.pipeline.stages.bagging import bagging_stage
 from jaxsmt.pipeline.stages.recognition import recognition_stage
-from jaxsmt.pipeline.stages.tuning import (
-    ListsConfig,
-    TuningText,
-    as_nbest_lists,
-    feature_names,
-    model_settings,
-    tuning_text,
-    vector_of,
-)
+from jaxsmt.pipeline.stages.tuning import ListsConfig, TuningText, as_nbest_lists, model_settings, tuning_text
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.search.nbest.arrays import nbest_arrays
 from jaxsmt.text.reading import BitextSource
@@ -40,56 +39,40 @@ from jaxsmt.tune.scoring import score_lists
 
 Sets = Mapping[str, BitextSource]
 LISTS = "lists.safetensors"
-_TO_COME = Votes(np.zeros((0, 0)), np.zeros(0))
 
 
 def adapted_model(
-    store: Store,
-    parts: Parts,
-    model: Model,
-    dev: Sets,
-    sets: Sets,
-    config: AdapterConfig,
-    tuner: Any,
-    lists: ListsConfig,
-) -> Model:
+    store: Store, draft: Draft, dev: Sets, sets: Sets, config: AdapterConfig, tuner: Any, lists: ListsConfig
+) -> Draft:
     """The model with an adaptation; see `check_adaptation` for what goes together.
 
     sets: texts to adapt to, by name (bpa); without one the development sets are. tuner, lists: as in tuning.
     """
-    labelling = {name: Artefact(folder).fingerprint for name, folder in parts.labelling(model).items()}
-    inputs = {**parts.fingerprints, **labelling}
-    if isinstance(config, BpaStageConfig):
-        made = bpa_stage(store, model, inputs, sets or dev, config)
-    elif isinstance(config, BaggingStageConfig):
-        made = bagging_stage(store, model, inputs, dev, config)
-    else:
-        made = recognition_stage(store, model, inputs, dev, config, tuner, lists)
-    return parts.write(model.weights, model.mixing, {**parts.labelling(model), ADAPTATION: made.folder})
+    model, inputs = draft.model, draft.labelled_fingerprints
+    match config:
+        case BpaStageConfig():
+            made = bpa_stage(store, model, inputs, sets or dev, config)
+        case BaggingStageConfig():
+            made = bagging_stage(store, model, inputs, dev, config)
+        case RecogniseStageConfig():
+            made = recognition_stage(store, model, inputs, dev, config, tuner, lists)
+    model = dataclasses.replace(model, adaptation=load_adaptation(made.folder))
+    return dataclasses.replace(draft, model=model, adaptation=made)
 
 
 def check_adaptation(config: AdapterConfig | None, mixture: MixingConfig, dev: Sets, sets: Sets, tuner: Any) -> None:
     """Raises UserError, before any work is done, for an adaptation that cannot be made."""
-    if config is not None and not dev and not (sets and isinstance(config, BpaStageConfig)):
-        raise UserError("an adaptation needs a development set: name one, +corpus.dev.NAME.source=… and .target=…")
-    if not isinstance(config, RecogniseStageConfig):
-        return
-    if tuner is None:
-        raise UserError("adapt=recognise tunes weights for every class: choose a tuner too, for instance tune=mert")
-    if mixture.labels != "sets":
-        raise UserError(f"adapt=recognise and mixture.labels={mixture.labels} both label sentences: choose one of them")
-    if config.num_classes is not None and config.num_classes > len(dev):
-        found = f"adapt.num_classes is {config.num_classes} and there are {len(dev)} development sets"
-        raise UserError(f"{found}: give {len(dev)} or less")
+    if config is not None:
+        config.check(Circumstances(len(dev), len(sets), mixture.labels, tuner is not None))
 
 
 def bpa_stage(store: Store, model: Model, inputs: Mapping[str, str], sets: Sets, config: BpaStageConfig) -> Artefact:
     """Votes for every label of the adaptation sets: their names, or where the model finds labels itself, those."""
-    known = dataclasses.replace(model, adaptation=Voting(dict.fromkeys(sets, _TO_COME), (), config.nbest))
+    known = dataclasses.replace(model, more_labels=tuple(sets))
     text = tuning_text(known, sets)
-    if not text.lines:
+    if not len(text):
         raise UserError(f"no sentence of {', '.join(sets)} can be adapted to: all are empty or too long, give others")
-    translator_fn = cache(lambda: make_line_translator(known))
+    translator_fn = cache(lambda: plain_translator(known))
     labels = [label for label in dict.fromkeys(text.labels) if label is not None]
     lists = {label: lists_stage(store, known, inputs, text.take(label), config, translator_fn) for label in labels}
     weights = {label: vector_of(known.profile(label).weights) for label in labels}
@@ -111,14 +94,14 @@ def bpa_stage(store: Store, model: Model, inputs: Mapping[str, str], sets: Sets,
 
 def lists_stage(
     store: Store, model: Model, inputs: Mapping[str, str], text: TuningText, config: BpaStageConfig,
-    translator_fn: Callable[[], LineTranslator],
+    translator_fn: Callable[[], PlainTranslator],
 ) -> Artefact:  # fmt: skip
     """Scored n-best lists of sentences with one label; all settings of a sweep find them again."""
 
     def build(folder: Path) -> Counts:
         translator = translator_fn()
-        request, tokens = translator.request(text.lines, text.profiles)
-        found = as_nbest_lists(translator, nbest_arrays(translator.decoder, request, config.nbest), tokens)
+        arrays = nbest_arrays(translator.decoder, translator.request(text.source, text.profiles), config.nbest)
+        found = as_nbest_lists(translator, arrays, text.source.tokens)
         lists = score_lists(found, text.references, with_ter=config.oracle == "ter")
         save_lists(folder, lists)
         return {"sentences": len(lists), "hypotheses": int(lists.sizes.sum())}
@@ -129,7 +112,7 @@ def lists_stage(
         "nbest": config.nbest,
         "with_ter": config.oracle == "ter",
     }
-    content = json.dumps([text.lines, text.references], ensure_ascii=False)
+    content = json.dumps([list(text.source.lines), text.references], ensure_ascii=False)
     inputs = {**inputs, "text": hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()}
     return store.run("adaptation-lists", settings, inputs, build)
 

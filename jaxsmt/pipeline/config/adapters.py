@@ -11,10 +11,25 @@ from jaxsmt.adapt.bagging import BaggingConfig
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.recognise.recogniser import RecogniserConfig
 from jaxsmt.common.errors import UserError
-from jaxsmt.pipeline.config.schemas import check_known, named_room
+from jaxsmt.pipeline.config.rooms import check_known, named_room
 from jaxsmt.tune.config import MertConfig
 
 NO_ADAPTATION = "none"
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What an adaptation finds: numbers of development and adaptation sets, who labels sentences, a tuner or none."""
+
+    num_dev: int
+    num_sets: int
+    labels: str
+    is_tuned: bool
+
+    def check_dev(self) -> None:
+        """Raises UserError where there is no development set."""
+        if not self.num_dev:
+            raise UserError("an adaptation needs a development set: name one, +corpus.dev.NAME.source=… and .target=…")
 
 
 @dataclass(frozen=True)
@@ -29,6 +44,11 @@ class BpaStageConfig(BpaConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_least("nbest", self.nbest, 1)
+
+    def check(self, found: Circumstances) -> None:
+        """Raises UserError where the adaptation cannot be made."""
+        if not found.num_sets:
+            found.check_dev()
 
 
 @dataclass(frozen=True)
@@ -53,6 +73,10 @@ class BaggingStageConfig(BaggingConfig):
         super().__post_init__()
         _check_least("rounds", self.rounds, 0)
 
+    def check(self, found: Circumstances) -> None:
+        """Raises UserError where the adaptation cannot be made."""
+        found.check_dev()
+
 
 @dataclass(frozen=True)
 class RecogniseStageConfig(RecogniserConfig):
@@ -67,6 +91,19 @@ class RecogniseStageConfig(RecogniserConfig):
         super().__post_init__()
         if self.num_classes is not None:
             _check_least("num_classes", self.num_classes, 1)
+
+    def check(self, found: Circumstances) -> None:
+        """Raises UserError where the adaptation cannot be made."""
+        found.check_dev()
+        if not found.is_tuned:
+            raise UserError("adapt=recognise tunes weights for every class: choose a tuner too, for instance tune=mert")
+        if found.labels != "sets":
+            raise UserError(
+                f"adapt=recognise and mixture.labels={found.labels} both label sentences: choose one of them"
+            )
+        if self.num_classes is not None and self.num_classes > found.num_dev:
+            problem = f"adapt.num_classes is {self.num_classes} and there are {found.num_dev} development sets"
+            raise UserError(f"{problem}: give {found.num_dev} or less")
 
 
 AdapterConfig = BpaStageConfig | BaggingStageConfig | RecogniseStageConfig

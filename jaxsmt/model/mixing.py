@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.tm.fit.linear import LinearConfig
-from jaxsmt.tm.fit.perplexity import PerplexityConfig
+from jaxsmt.tm.fit.config import LinearConfig, PerplexityConfig
 
 COUNTS, LINEAR, LOG_LINEAR, FILL_UP = "counts", "linear", "loglinear", "fillup"
 ENSEMBLES = ("wsum", "wmax", "prod", "switch_max", "switch_sum")
@@ -21,7 +20,9 @@ CHOICES = {"operation": OPERATIONS, "weighting": WEIGHTINGS, "lm_weighting": LM_
 
 @dataclass(frozen=True)
 class MixingConfig:
-    """How components are mixed, and where their weights come from.
+    """How components are mixed, and where their weights come from: all of conf/mixture.
+
+    What the search needs of it to run an ensemble is `jaxsmt.search.rules.ensemble.EnsembleConfig`.
 
     operation: 'counts' adds weighted counts, 'linear' weighted probabilities; 'loglinear' makes features of all;
       'fillup' asks one component after the other; the rest are ensembles of models with weights of their own.

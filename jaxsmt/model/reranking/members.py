@@ -6,13 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from jaxsmt.common.ragged import Ragged
-from jaxsmt.pipeline.config.schemas import WeightsConfig
 from jaxsmt.search.decoder import Request
 from jaxsmt.search.weights import SearchWeights
-from jaxsmt.tune.nbest import NBestLists
 
 
-def for_members(request: Request, members: Sequence[WeightsConfig]) -> Request:
+def for_members(request: Request, members: Sequence[SearchWeights]) -> Request:
     """The request of B sentences for M members, member by member: row m · B + b is sentence b with the weights of m.
 
     A batch of the decoder then has few different weights.
@@ -36,23 +34,4 @@ def for_members(request: Request, members: Sequence[WeightsConfig]) -> Request:
             for number in range(len(members))
             for (row, start, end), ids in request.forced.items()
         },
-    )
-
-
-def lists_of_members(lists: NBestLists, num_members: int) -> list[NBestLists]:
-    """Cuts the lists of a request that `for_members` made into those of each member."""
-    size = len(lists) // num_members
-    return [_rows(lists, number * size, (number + 1) * size) for number in range(num_members)]
-
-
-def _rows(lists: NBestLists, first: int, end: int) -> NBestLists:
-    """The lists of sentences first, first + 1, …, end − 1."""
-    part = slice(int(lists.offsets[first]), int(lists.offsets[end]))
-    return replace(
-        lists,
-        texts=lists.texts[part],
-        features=lists.features[part],
-        scores=lists.scores[part],
-        offsets=lists.offsets[first : end + 1] - lists.offsets[first],
-        extras=lists.extras[part],
     )

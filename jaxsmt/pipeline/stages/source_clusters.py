@@ -6,19 +6,11 @@ clustered, and any sentence belongs to the cluster whose centroid is nearest.
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from jaxsmt.adapt.clusters.clustering import (
-    ClusterConfig,
-    Clusters,
-    cluster_table,
-    fit_clusters,
-    format_table,
-    load_clusters,
-)
-from jaxsmt.adapt.clusters.entropies import EntropyModel, estimate_entropy_model, load_entropy_model
-from jaxsmt.adapt.clusters.labels import Labels, join_labels, make_labels
+from jaxsmt.adapt.clusters.clustering import ClusterConfig, cluster_table, fit_clusters, format_table
+from jaxsmt.adapt.clusters.estimation import estimate_entropy_model
+from jaxsmt.adapt.clusters.labels import join_labels, make_labels
 from jaxsmt.adapt.clusters.plots import plot_clusters
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
@@ -30,23 +22,6 @@ from jaxsmt.text.vocabulary import NUM_RESERVED
 
 TABLE, PLOT = "table.txt", "clusters.png"
 SOURCE_LM = LmConfig(order=3)
-
-
-@dataclass(frozen=True)
-class Clustering:
-    """Labels for sentences that have none."""
-
-    entropies: EntropyModel
-    clusters: Clusters
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.clusters.names)
-
-    def labels_of(self, sentences: Sequence[Sequence[str]]) -> list[str]:
-        """The cluster of every tokenised sentence."""
-        found: Labels = self.clusters.assign(self.entropies.vectors_of_tokens(sentences))
-        return found.per_sentence
 
 
 def cluster_stage(
@@ -76,11 +51,6 @@ def cluster_stage(
     inputs |= {text.name: text.artefact.fingerprint for text in development}
     settings = {"clusters": dataclasses.asdict(config), "lm": dataclasses.asdict(SOURCE_LM)}
     return store.run("clusters", settings, inputs, build)
-
-
-def load_clustering(folder: Path) -> Clustering:
-    """What `cluster_stage` made."""
-    return Clustering(load_entropy_model(folder), load_clusters(folder))
 
 
 def tokens_of(text: ComponentText) -> list[list[str]]:

@@ -1,0 +1,129 @@
+"""The model folder: all that decoding needs, and nothing that lies elsewhere.
+
+model.json                   format version, names of the components, log-linear weights, weights of labels
+components/<name>/           one folder a component
+lm/                          the union of the language models, and their weights: see jaxsmt.model.language_models
+clusters/                    how sentences without a label get one, if the model has clusters
+adaptation/                  what the model was adapted by, if it was: see jaxsmt.model.adaptation
+source.* target.*            text settings and truecaser of either language
+manifest.json                size and sha256 of every file
+"""
+
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import atomic_folder, write_text
+from jaxsmt.common.manifests import write_manifest
+from jaxsmt.common.settings import from_values
+from jaxsmt.model.adaptation import load_adaptation
+from jaxsmt.model.labelling.labellers import load_clusters
+from jaxsmt.model.language_models import load_language_models
+from jaxsmt.model.mixing import MixingConfig
+from jaxsmt.model.model import Mixing, Model
+from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.model.rules import Rules
+from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.search.weights import SearchWeights
+from jaxsmt.text.encoding import TextSide, load_side
+from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
+from jaxsmt.tm.component import Component, load_component
+
+FORMAT_VERSION = 2
+SETTINGS, COMPONENTS, LM, CLUSTERS, ADAPTATION = "model.json", "components", "lm", "clusters", "adaptation"
+SIDES = ("source", "target")
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """Finished folders that a model folder is made of.
+
+    components: by name; lm: of the language models.
+    more: by their names in the model folder (CLUSTERS, ADAPTATION).
+    """
+
+    components: Mapping[str, Path]
+    lm: Path
+    more: Mapping[str, Path] = field(default_factory=dict)
+
+
+def write_model(folder: Path, model: Model, files: ModelFiles) -> None:
+    """Writes a model folder; vocabularies are not stored, being those of the components."""
+    settings = {
+        "format_version": FORMAT_VERSION,
+        "components": list(files.components),
+        "search": dataclasses.asdict(model.search),
+        "weights": dataclasses.asdict(model.weights),
+        "mixing": dataclasses.asdict(model.mixing),
+    }
+    with atomic_folder(folder) as temporary:
+        for name, part in files.components.items():
+            shutil.copytree(part, temporary / COMPONENTS / name, copy_function=_link_or_copy)
+        for name, part in {LM: files.lm, **files.more}.items():
+            shutil.copytree(part, temporary / name, copy_function=_link_or_copy)
+        for side, name in zip((model.source, model.target), SIDES, strict=True):
+            dataclasses.replace(side, vocabulary=Vocabulary(())).save(temporary, name)
+        write_text(temporary / SETTINGS, json.dumps(settings, indent=1, ensure_ascii=False) + "\n")
+        write_manifest(temporary, {"format": FORMAT_VERSION, "stage": "model"})
+
+
+def open_model(folder: str | Path) -> Model:
+    """Opens a model folder."""
+    folder = Path(folder)
+    settings = _read_settings(folder / SETTINGS)
+    components = [load_component(folder / COMPONENTS / name) for name in settings["components"]]
+    source, target = with_words_of(components, (load_side(folder, SIDES[0]), load_side(folder, SIDES[1])))
+    return Model(
+        Rules(components),
+        source,
+        target,
+        load_language_models(folder / LM),
+        from_values(SearchConfig, settings["search"]),
+        from_values(SearchWeights, settings["weights"]),
+        _mixing(settings["mixing"]),
+        load_clusters(folder / CLUSTERS) if (folder / CLUSTERS).is_dir() else None,
+        load_adaptation(folder / ADAPTATION) if (folder / ADAPTATION).is_dir() else None,
+    )
+
+
+def with_words_of(components: Sequence[Component], sides: tuple[TextSide, TextSide]) -> tuple[TextSide, TextSide]:
+    """Source and target side with the vocabularies of all components."""
+    sources, _ = merge_vocabularies([component.source_vocabulary for component in components])
+    targets, _ = merge_vocabularies([component.target_vocabulary for component in components])
+    return dataclasses.replace(sides[0], vocabulary=sources), dataclasses.replace(sides[1], vocabulary=targets)
+
+
+def _mixing(settings: dict[str, Any]) -> Mixing:
+    labels = settings["labels"]
+    weights = {label: from_values(SearchWeights, part) for label, part in labels["weights"].items()}
+    return Mixing(
+        from_values(MixingConfig, settings["config"]),
+        tuple(tuple(row) for row in settings["component_weights"]),
+        LabelSettings(labels["mixtures"], labels["lm_mixtures"], weights),
+    )
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        version = settings["format_version"]
+    except (FileNotFoundError, NotADirectoryError):
+        raise UserError(f"'{path.parent}' is not a model folder: give one that train.py wrote (model_dir=…)") from None
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"'{path}' is damaged: train the model again") from None
+    if version != FORMAT_VERSION:
+        raise UserError(f"'{path.parent}' has format version {version}, not {FORMAT_VERSION}: train the model again")
+    return settings
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)  # artefacts never change, so both names can share the bytes
+    except OSError:
+        shutil.copy2(source, target)

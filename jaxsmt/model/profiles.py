@@ -1,0 +1,45 @@
+"""Kinds of text: how one is translated, and what a model knows of many."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from jaxsmt.search.weights import SearchWeights
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How one kind of text is translated.
+
+    mixture: component weights λ, [4, D]; [D] where models are mixed as wholes.
+    lm_mixture: [D] weights of the language models, sum 1.
+    weights: log-linear weights.
+    label: the kind of text, where it has a name.
+    """
+
+    mixture: np.ndarray
+    lm_mixture: np.ndarray
+    weights: SearchWeights
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class LabelSettings:
+    """What is known of kinds of text, by label.
+
+    mixtures: component weights, as in `Profile`.
+    lm_mixtures: weights of the language models.
+    weights: log-linear weights of labels that were tuned on their own.
+    """
+
+    mixtures: dict[str, list] = field(default_factory=dict)
+    lm_mixtures: dict[str, list[float]] = field(default_factory=dict)
+    weights: dict[str, SearchWeights] = field(default_factory=dict)
+
+    def updated(self, other: "LabelSettings") -> "LabelSettings":
+        """All that either knows; where both know something, what the other says."""
+        return LabelSettings(
+            {**self.mixtures, **other.mixtures},
+            {**self.lm_mixtures, **other.lm_mixtures},
+            {**self.weights, **other.weights},
+        )

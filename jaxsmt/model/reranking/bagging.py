@@ -1,0 +1,116 @@
+"""Bagging in a model: every member decodes with its own weights, then all vote (Song, Mi, Lü & Liu 2012)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jaxsmt.adapt.voting import different_hypotheses, summed_votes
+from jaxsmt.common.arrays import open_arrays, save_arrays
+from jaxsmt.model.adaptation import write_settings
+from jaxsmt.model.labelling.labellers import Labeller
+from jaxsmt.model.profiles import LabelSettings, Profile
+from jaxsmt.model.reranking.members import for_members
+from jaxsmt.model.reranking.ranking import ROWS_AT_ONCE, RankedLists, RankingTranslator
+from jaxsmt.model.source_text import SourceText
+from jaxsmt.model.translation import PlainTranslator
+from jaxsmt.model.tuned_weights import feature_rows, weights_of
+from jaxsmt.search.nbest.arrays import nbest_arrays
+from jaxsmt.search.nbest.moses import output_texts
+from jaxsmt.search.weights import SearchWeights
+
+MEMBERS = "members.safetensors"
+
+
+@dataclass(frozen=True)
+class Bag:
+    """An adaptation to any kind of text.
+
+    weights: [M, F] float64 of the members, Σ|θ| = 1 in each row.
+    sizes: numbers of (first) members whose combination is reported.
+    """
+
+    weights: np.ndarray
+    feature_names: tuple[str, ...]
+    nbest: int
+    sizes: tuple[int, ...]
+    fixes_weights: ClassVar[bool] = True
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Kinds of text that it has weights for: none in particular."""
+        return ()
+
+    @property
+    def settings(self) -> LabelSettings:
+        """Nothing for a kind of text."""
+        return LabelSettings()
+
+    @property
+    def labeller(self) -> Labeller | None:
+        """It finds no labels."""
+        return None
+
+    @property
+    def bag(self) -> "Bag | None":
+        """Itself."""
+        return self
+
+    def is_for(self, label: str | None) -> bool:
+        """All text is translated differently."""
+        return True
+
+    def translator(self, plain: PlainTranslator) -> "BaggedTranslator":
+        """What translates with it."""
+        return BaggedTranslator(plain, self)
+
+    def save(self, folder: Path) -> None:
+        """Writes its files into a folder, which may be there."""
+        save_arrays(folder / MEMBERS, {"weights": self.weights})
+        names = list(self.feature_names)
+        write_settings(folder, "bagging", {"feature_names": names, "nbest": self.nbest, "sizes": list(self.sizes)})
+
+
+def load(folder: Path, settings: Mapping[str, Any]) -> Bag:
+    """What `Bag.save` wrote."""
+    weights, names = np.array(open_arrays(folder / MEMBERS)["weights"]), tuple(settings["feature_names"])
+    if weights.ndim != 2 or weights.shape[1] != len(names):
+        raise ValueError
+    return Bag(weights, names, settings["nbest"], tuple(settings["sizes"]))
+
+
+@dataclass(frozen=True)
+class BaggedTranslator(RankingTranslator):
+    """The translation with the highest sum of all members' scores, among those that any member lists."""
+
+    members: Bag
+
+    @property
+    def lines_at_once(self) -> int:
+        return max(1, ROWS_AT_ONCE // len(self.members.weights))
+
+    def is_for(self, label: str | None) -> bool:
+        """All text is."""
+        return True
+
+    def ranked(self, text: SourceText, rows: Sequence[int], profiles: Sequence[Profile]) -> RankedLists:
+        """The lists of all members, merged, scored by the sum of their weights."""
+        part, weights = text.take(rows), self._weights
+        request = for_members(self.plain.request(part, profiles), weights)
+        arrays = nbest_arrays(self.plain.decoder, request, self.members.nbest, keep_trees=True)
+        texts = output_texts(arrays, list(part.tokens) * len(weights), self.plain.words)
+        features = feature_rows(arrays.features, self.model.weights)
+        member, sentence = np.divmod(arrays.sentence, len(part))
+        kept = different_hypotheses(sentence, texts, features)
+        scores = summed_votes(features[kept], member[kept], self.members.weights)
+        offsets = np.searchsorted(sentence[kept], np.arange(len(part) + 1))
+        return RankedLists(
+            rows, arrays, offsets, kept, member[kept], [texts[k] for k in kept.tolist()], features[kept], scores
+        )
+
+    @cached_property
+    def _weights(self) -> list[SearchWeights]:
+        return [weights_of(theta, self.model.weights) for theta in self.members.weights]

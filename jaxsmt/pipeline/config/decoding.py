@@ -1,0 +1,56 @@
+"""The configuration of decoding; apart from all others, so that decoding loads nothing that trains."""
+
+from dataclasses import dataclass, field
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
+
+from jaxsmt.pipeline.config.rooms import overrides_schema_of
+from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.search.weights import SearchWeights
+
+
+@dataclass
+class WeightsSchema:
+    """Log-linear weights, one vector for all text; see `SearchWeights`, whose defaults they have."""
+
+    rule: tuple[float, ...] = SearchWeights.rule
+    lm: float = SearchWeights.lm
+    word_penalty: float = SearchWeights.word_penalty
+    phrase_penalty: float = SearchWeights.phrase_penalty
+    glue: float = SearchWeights.glue
+    swap: float = SearchWeights.swap
+    unknown: float = SearchWeights.unknown
+
+
+SearchOverrides = overrides_schema_of(SearchConfig)
+WeightsOverrides = overrides_schema_of(WeightsSchema)
+
+
+@dataclass
+class DecodeSchema:
+    """Everything decode.py can be told."""
+
+    model_dir: str = MISSING
+    input: str = "-"
+    output: str = "-"
+    domain: str | None = None
+    labels: str | None = None
+    labels_output: str | None = None
+    adapted: bool = True
+    component_weights: list[float] | None = None
+    lm_mixture: list[float] | None = None
+    glossary: str | None = None
+    nbest: int = 0
+    nbest_output: str | None = None
+    alignments: str | None = None
+    unknown_words: str | None = None
+    search: SearchOverrides = field(default_factory=SearchOverrides)  # type: ignore[valid-type]
+    weights: WeightsOverrides = field(default_factory=WeightsOverrides)  # type: ignore[valid-type]
+    quiet: bool = False
+    debug: bool = False
+
+
+def register_decode_schema() -> None:
+    """Makes the schema of decoding known to Hydra."""
+    ConfigStore.instance().store(name="decode_schema", node=DecodeSchema)
