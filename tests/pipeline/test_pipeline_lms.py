@@ -54,7 +54,7 @@ def test_an_arpa_file_joins_the_mixture(trained, tmp_path):
     train(train_config(tmp_path / "run", [*corpus, *QUICK, arpa]))
     fitted = json.loads((tmp_path / "run" / "model" / "lm" / "weights.json").read_text())
     assert list(fitted["names"].values()) == ["kitchen", "travel"]
-    assert fitted["weights"]["travel"][1] > 0.5
+    assert fitted["weights"]["travel"][1] > fitted["weights"]["kitchen"][1]
     with pytest.raises(UserError, match="both have 'kitchen': rename one"):
         train(train_config(tmp_path / "run", [*corpus, *QUICK, arpa.replace("arpas.travel", "arpas.kitchen")]))
 
@@ -66,7 +66,7 @@ def test_one_model_of_all_text_is_that_of_the_concatenated_corpora(kenlm, tmp_pa
     model = open_model(tmp_path / "run" / "model")
     assert model.lms.names == ("kitchen", "travel", "joint")
     np.testing.assert_array_equal(model.lm_mixture(), [0, 0, 1])
-    assert model.lm_mixture("travel")[1] > 0.2
+    assert model.lm_mixture("travel")[1] > model.lm_mixture("travel")[0]
     for side in ("fr", "en"):
         parts = [(tmp_path / "corpus" / f"{name}.train.{side}").read_text() for name in ("kitchen", "travel")]
         (tmp_path / f"both.{side}").write_text("".join(parts))
