@@ -2,13 +2,21 @@
 
 from dataclasses import dataclass
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import minimize
+from jax import Array
 
 from jaxsmt.common.norms import l1_normalised
+from jaxsmt.common.optimise import Minimum, minimise
+from jaxsmt.common.sizes import padded_rows
 from jaxsmt.tune.config import ProConfig
 from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.scoring import smoothed_sentence_bleu
+
+_SMALLEST = 256  # pairs, with padding
+_TOLERANCE = 1e-7  # of the largest entry of the gradient of the mean loss
+_MAX_ITERATIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -55,13 +63,19 @@ def logistic_regression(pairs: np.ndarray, l2: float) -> tuple[np.ndarray, float
 
     The factor 2: each pair counts in both directions, as positive and as negative example.
     """
+    is_real = padded_rows(np.ones(len(pairs), np.float32), _SMALLEST)
+    found = _minimise(padded_rows(pairs.astype(np.float32), _SMALLEST), is_real, l2 / (2 * len(pairs)))
+    weights = np.asarray(found.point, np.float64)
+    value = 2.0 * np.logaddexp(0.0, -pairs @ weights).sum() + 0.5 * l2 * weights @ weights
+    return weights, float(value)
 
-    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        margins = pairs @ weights
-        chance = np.exp(-np.logaddexp(0.0, margins))  # of getting the pair wrong
-        value = 2.0 * np.logaddexp(0.0, -margins).sum() + 0.5 * l2 * weights @ weights
-        return value, l2 * weights - 2.0 * (chance @ pairs)
 
-    options = {"maxiter": 1000, "gtol": 1e-6}
-    found = minimize(loss, np.zeros(pairs.shape[1]), jac=True, method="L-BFGS-B", options=options)
-    return found.x, float(found.fun)
+@jax.jit
+def _minimise(pairs: Array, is_real: Array, penalty: float | Array) -> Minimum:
+    """w that minimises the mean of log(1 + exp(−w·x)) over the real pairs, and |w|² · penalty / 2."""
+
+    def loss(weights: Array) -> Array:
+        losses = jax.nn.softplus(-jnp.matmul(pairs, weights, precision=jax.lax.Precision.HIGHEST))
+        return (is_real * losses).sum() / is_real.sum() + penalty / 2 * (weights**2).sum()
+
+    return minimise(loss, jnp.zeros(pairs.shape[1]), _TOLERANCE, _MAX_ITERATIONS)

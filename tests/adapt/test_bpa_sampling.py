@@ -12,7 +12,7 @@ from jaxsmt.adapt.bpa.adaptation import adapt
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.bpa.diagnostics import effective_size, importance_size, r_hat
 from jaxsmt.adapt.bpa.likelihood import log_likelihood, oracle_hypotheses
-from jaxsmt.adapt.bpa.online import online_bpa
+from jaxsmt.adapt.bpa.online import online_bpa, rerank_online
 from jaxsmt.adapt.bpa.posterior import Prior, laplace, log_posterior, make_posterior
 from jaxsmt.adapt.bpa.rerank import rerank
 from jaxsmt.adapt.bpa.sampling import ChainConfig, heuristic_samples, metropolis_hastings, normalised_weights
@@ -225,6 +225,11 @@ def test_sentences_one_by_one_equal_all_at_once(lists):
     assert state.num_seen == 12
     np.testing.assert_allclose(state.votes().log_weights, together.log_weights, rtol=1e-6)
     np.testing.assert_array_equal(rerank(lists, state.votes()).index, rerank(lists, together).index)
+    chosen, state = rerank_online(online_bpa(WEIGHTS, config), rows_of(lists, np.arange(5)))
+    assert state.num_seen == 5
+    for sentence in range(5):  # a choice depends on what came before it, and on nothing else
+        votes, _ = adapt(rows_of(lists, np.arange(sentence)), WEIGHTS, config)
+        assert chosen[sentence] == rerank(rows_of(lists, np.array([sentence])), votes).index[0]
     with pytest.raises(UserError, match="only 'heuristic'"):
         online_bpa(WEIGHTS, MCMC)
 

@@ -174,3 +174,12 @@ def random_sentences(seed: int, num_words: int, num_sentences: int = 30) -> list
 
 def flat_scores(model: SlowLm, rows: list[list[str]]) -> np.ndarray:
     return np.array([score for row in rows for score in model.word_scores(row)])
+
+
+def write_word_arpa(path, log10_p):
+    """Writes a model that knows single words by their log10 p alone; KenLM wants a bigram to be there."""
+    words = {"<unk>": -9.0, "<s>": 0.0, "</s>": -1.0, **log10_p}
+    unigrams = "".join(f"{value}\t{word}\t0\n" for word, value in words.items())
+    counts = f"\\data\\\nngram 1={len(words)}\nngram 2=1\n"
+    path.write_text(f"{counts}\n\\1-grams:\n{unigrams}\n\\2-grams:\n-1\t<s> </s>\n\n\\end\\\n", encoding="utf-8")
+    return path

@@ -34,6 +34,7 @@ from jaxsmt.tune.config import MertConfig
 from jaxsmt.tune.lists import best_hypotheses, bleu_of_sums
 from jaxsmt.tune.scoring import score_lists
 from tests.conftest import REPOSITORY
+from tests.lm.slow_lm import write_word_arpa
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
 CHOICES = [path.stem for path in sorted((REPOSITORY / "conf" / "adapt").glob("*.yaml"))]
@@ -365,7 +366,7 @@ def inside(folder, value):
 
 def list_options(folder, *more):
     """The configuration for files of the example, with other values or settings of the adaptation."""
-    settings = [part for part in more if part.startswith(("adapt=", "adapt."))]
+    settings = [part for part in more if part.startswith(("adapt=", "adapt.", "online="))]
     values = {
         "nbest": "[test.nbest]",
         "weights_file": "weights.txt",
@@ -401,9 +402,37 @@ def test_members_vote_on_lists(files):
     assert (files / "test.out").read_text() == chosen
 
 
+def test_lists_are_adapted_to_sentence_by_sentence(files):
+    """The first sentence is chosen by the weights of the file; its reference, as those before it, helps the next."""
+    (files / "all.nbest").write_text((files / "small.nbest").read_text())
+    arriving = ["online=true", "nbest=[all.nbest]", "references=[small.en]", "adapt.delta=1", "adapt.sigma_prior=0.5"]
+    adapt_lists(list_options(files, *arriving, "adaptation_nbest=", "adaptation_references="))
+    chosen = (files / "test.out").read_text().splitlines()
+    assert chosen[0] == "it is the house"
+    assert chosen[2] == "this is a roof"
+    adapt_lists(list_options(files, *arriving))  # the same sentences were seen before
+    assert (files / "test.out").read_text() == (files / "small.en").read_text()
+
+
+def test_lists_are_rescored_by_a_large_language_model(files, kenlm):
+    """The references' words are what the model has seen."""
+    write_word_arpa(files / "big.arpa", dict.fromkeys(["this", "is", "a", "garden", "here", "you", "are"], -1.0))
+    (files / "weights.txt").write_text("LM0_0 0.1\nTM0_0 0.1\nkenlm-big_0 1\n")
+    adapt_lists(list_options(files, "rescore.kenlm=[big.arpa]"))
+    assert (files / "test.out").read_text() == EXAMPLE.group(1)
+    known = ["dev_nbest=[small.nbest]", "dev_references=[small.en]", "adapt=bagging", "adapt.members=2"]
+    quick = [f"adapt.mert.{part}" for part in MERT]
+    adapt_lists(list_options(files, *known, *quick, "member_weights=members", "rescore.kenlm=[big.arpa]"))
+    names = [line.split()[0] for line in (files / "members" / "member1.txt").read_text().splitlines()]
+    assert names == ["LM0_0", "TM0_0", "kenlm-big_0"]
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        (["online=true"], "online=true learns from references of the lists, which are not given: name references=[…]"),
+        (["online=true", "adapt=bagging"], "adapt=bagging cannot learn sentence by sentence: choose adapt=bpa"),
+        (["rescore.kenlm=[nowhere.bin]"], "nowhere.bin"),
         (["adapt=none"], "adapt=none cannot work on lists: choose adapt=bpa or adapt=bagging"),
         (["adapt=bagging"], "name dev_nbest=[…] and dev_references=[…]"),
         (["adaptation_nbest=[]"], "name adaptation_nbest=[…] and adaptation_references=[…]"),

@@ -15,6 +15,7 @@ from jaxsmt.pipeline.commands.tune_lists import tune_lists
 from jaxsmt.pipeline.config.schemas import bitext_source
 from jaxsmt.text.reading import read_bitext
 from tests.conftest import REPOSITORY
+from tests.lm.slow_lm import write_word_arpa
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
 GROUPS = ("text", "align", "links", "extract", "lm", "tm", "mixture", "search", "weights")
@@ -194,6 +195,17 @@ def test_every_tuner_tunes_on_lists(tmp_path, tuner, capsys):
     assert f"0.8891 → {after:.4f}, oracle 1.0000" in capsys.readouterr().out
     names = [line.split()[0] for line in (tmp_path / "weights").read_text().splitlines()]
     assert names == ["LM0_0", "TM0_0", "TM0_1"]
+
+
+def test_lists_are_tuned_with_a_large_language_model(tmp_path, kenlm, capsys):
+    (tmp_path / "lists").write_text(NBEST)
+    (tmp_path / "references").write_text("the cat\nit is here now\n")
+    write_word_arpa(tmp_path / "big.arpa", dict.fromkeys(["the", "cat", "it", "is", "here", "now"], -1.0))
+    files = [f"{key}=[{tmp_path / name}]" for key, name in (("nbest", "lists"), ("references", "references"))]
+    more = [f"rescore.kenlm=[{tmp_path / 'big.arpa'}]", "+start.kenlm-big_0=1", f"output={tmp_path / 'weights'}"]
+    assert tune_lists(compose_config("tune_lists", [*files, *more])) == pytest.approx(1.0)
+    assert "BLEU on the lists: 1.0000 → 1.0000" in capsys.readouterr().out
+    assert "kenlm-big_0 " in (tmp_path / "weights").read_text()
 
 
 @pytest.mark.parametrize("test", ["randomisation", "bootstrap"])

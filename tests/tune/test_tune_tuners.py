@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, TrustRegionConfig
@@ -113,6 +114,25 @@ def test_logistic_regression_stands_still_at_the_optimum():
     gradient = weights - 2 * ((1 / (1 + np.exp(pairs @ weights))) @ pairs)
     np.testing.assert_allclose(gradient, 0, atol=1e-3)
     assert value == pytest.approx(2 * np.log1p(np.exp(-pairs @ weights)).sum() + 0.5 * weights @ weights)
+
+
+@pytest.mark.parametrize(("num_pairs", "l2"), [(1, 1.0), (50, 1.0), (300, 0.01), (300, 30.0)])
+def test_logistic_regression_equals_scipy_and_scikit_learn(num_pairs, l2):
+    rng = np.random.default_rng(num_pairs)
+    scale = np.array([1.0, 20.0, 0.1])  # language models speak louder than penalties
+    pairs = (rng.normal(size=(num_pairs, 3)) + np.array([0.5, 0.0, -0.2])) * scale
+
+    def loss(weights):
+        return 2 * np.logaddexp(0, -pairs @ weights).sum() + 0.5 * l2 * weights @ weights
+
+    weights, value = logistic_regression(pairs, l2)
+    best = minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-7 * num_pairs})
+    assert value == pytest.approx(best.fun, rel=1e-6)
+    np.testing.assert_allclose(weights * scale, best.x * scale, atol=2e-3)
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    both = np.concatenate([pairs, -pairs]), np.repeat([1, 0], num_pairs)
+    theirs = linear_model.LogisticRegression(C=1 / l2, fit_intercept=False, tol=1e-8, max_iter=1000).fit(*both)
+    np.testing.assert_allclose(weights * scale, theirs.coef_[0] * scale, atol=2e-3)
 
 
 def test_trust_region_climbs_any_score():

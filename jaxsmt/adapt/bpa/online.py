@@ -8,8 +8,9 @@ from jaxsmt.adapt.bpa.adaptation import heuristic_votes
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.bpa.likelihood import log_likelihood, oracle_hypotheses
 from jaxsmt.adapt.bpa.posterior import Prior
-from jaxsmt.adapt.bpa.rerank import Votes
+from jaxsmt.adapt.bpa.rerank import Votes, rerank
 from jaxsmt.adapt.bpa.sampling import heuristic_samples, normalised_weights
+from jaxsmt.adapt.bpa.subsets import rows_of
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.lists import TuningLists
 
@@ -40,6 +41,19 @@ class OnlineBpa:
     def votes(self) -> Votes:
         """What `rerank` scores the next sentences with."""
         return heuristic_votes(self.samples, self.log_likelihoods, self.prior, self.config)[0]
+
+
+def rerank_online(state: OnlineBpa, lists: TuningLists) -> tuple[np.ndarray, OnlineBpa]:
+    """The best hypothesis of each list [B] int64 (−1 where it is empty), and the state after the last.
+
+    A sentence is reranked before its reference is looked at, and with all references before it.
+    """
+    index = np.full(len(lists), -1)
+    for sentence in np.flatnonzero(lists.sizes):
+        single = rows_of(lists, np.array([sentence]))
+        index[sentence] = rerank(single, state.votes()).index[0]
+        state = state.update(single)
+    return index, state
 
 
 def online_bpa(weights: np.ndarray, config: BpaConfig | None = None) -> OnlineBpa:

@@ -1,16 +1,22 @@
 """Multinomial classifiers on sparse features: logistic regression and naive Bayes, each a matrix and a vector."""
 
-from typing import Any
+from functools import partial
+from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import minimize
+from jax import Array
 from scipy.sparse import csr_array
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.optimise import Minimum, minimise
 from jaxsmt.common.progress import log
+from jaxsmt.common.sizes import padded_rows, rounded_size
 
 TOLERANCE = 1e-4  # of the largest entry of the gradient of the mean loss
 _MAX_ITERATIONS = 1000
+_SMALLEST = 256  # size of a padded axis: small texts share compiled programs
 
 
 def sample_weights(labels: np.ndarray, num_classes: int, balanced: bool) -> np.ndarray:
@@ -21,6 +27,19 @@ def sample_weights(labels: np.ndarray, num_classes: int, balanced: bool) -> np.n
     return len(labels) / np.count_nonzero(counts) / counts[labels]
 
 
+class _Entries(NamedTuple):
+    """The entries of a sparse matrix of B sentences, sorted by sentence, and what is known of the sentences. A pytree.
+
+    Padding: entries of 0 in the last sentence, sentences of weight 0.
+    """
+
+    sentences: np.ndarray  # [E] int32
+    words: np.ndarray  # [E] int32
+    values: np.ndarray  # [E] float32
+    labels: np.ndarray  # [B] int32
+    weights: np.ndarray  # [B] float32, of sum 1
+
+
 def fit_logistic(
     features: csr_array, labels: np.ndarray, num_classes: int, weights: np.ndarray, strength: float,
     tolerance: float = TOLERANCE,
@@ -28,37 +47,50 @@ def fit_logistic(
     """Coefficients [W, C] and intercepts [C] of p(c | x) = softmax(x·M + b)_c.
 
     They minimise Σ_n s_n (−log p(y_n | x_n)) + |M|² / (2 strength), which has one minimum (b is free up to a common
-    constant and is centred); exact gradients, L-BFGS. This is the objective of scikit-learn's LogisticRegression with
+    constant and is centred), on the device. This is the objective of scikit-learn's LogisticRegression with
     C = strength, so the two agree.
 
     Args:
       features: [B, W]; labels: [B]; weights: [B] s_n.
       strength: the larger, the closer to the training data.
     """
-    num_words = features.shape[1]
-    total = weights.sum()
-    transposed = csr_array(features.T)
-    one_hot = (labels[:, None] == np.arange(num_classes)) * 1.0
-
-    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        matrix, intercepts = np.split(flat.reshape(-1, num_classes), [num_words])
-        logits = features @ matrix + intercepts
-        logits -= logits.max(axis=1, keepdims=True)
-        p = np.exp(logits)
-        sums = p.sum(axis=1)
-        error = weights[:, None] * (p / sums[:, None] - one_hot)
-        gradient = np.concatenate([transposed @ error + matrix / strength, error.sum(axis=0, keepdims=True)])
-        log_p = logits[np.arange(len(labels)), labels] - np.log(sums)
-        value = (matrix**2).sum() / (2 * strength) - weights @ log_p
-        return value / total, gradient.reshape(-1) / total
-
-    options = {"maxiter": _MAX_ITERATIONS, "gtol": tolerance, "ftol": 0.0}
-    start = np.zeros((num_words + 1) * num_classes)
-    found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
-    if found.nit >= _MAX_ITERATIONS:
+    num_words, total = features.shape[1], weights.sum()
+    entries = _padded_entries(features, labels, weights / total)
+    size = rounded_size(num_words, _SMALLEST)
+    found = _minimise(entries, size, num_classes, 1 / (strength * total), tolerance)
+    if not found.is_converged:
         log.warning("the domain recogniser has not converged in %d iterations", _MAX_ITERATIONS)
-    matrix, intercepts = np.split(found.x.reshape(-1, num_classes), [num_words])
-    return matrix, intercepts[0] - intercepts[0].mean()
+    point = np.asarray(found.point, np.float64)
+    return point[:num_words], point[-1] - point[-1].mean()
+
+
+def _padded_entries(features: csr_array, labels: np.ndarray, shares: np.ndarray) -> _Entries:
+    coordinates = csr_array(features).tocoo()
+    num_rows = rounded_size(len(labels) + 1, _SMALLEST)  # the last one is padding
+    sentences, words = coordinates.coords
+    return _Entries(
+        padded_rows(sentences.astype(np.int32), _SMALLEST, fill=num_rows - 1),
+        padded_rows(words.astype(np.int32), _SMALLEST),
+        padded_rows(coordinates.data.astype(np.float32), _SMALLEST),
+        np.pad(labels.astype(np.int32), (0, num_rows - len(labels))),
+        np.pad(shares.astype(np.float32), (0, num_rows - len(labels))),
+    )
+
+
+@partial(jax.jit, static_argnames=("num_words", "num_classes"))
+def _minimise(
+    entries: _Entries, num_words: int, num_classes: int, penalty: float | Array, tolerance: float | Array
+) -> Minimum:
+    """M [W, C] and, as its last row, b that minimise the mean loss with |M|² · penalty / 2."""
+    sentences, words, values, labels, shares = map(jnp.asarray, entries)
+
+    def loss(point: Array) -> Array:
+        terms = values[:, None] * point[words]
+        logits = jax.ops.segment_sum(terms, sentences, len(labels), indices_are_sorted=True) + point[-1:]
+        log_p = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1)[:, 0]
+        return penalty / 2 * (point[:-1] ** 2).sum() - (shares * log_p).sum()
+
+    return minimise(loss, jnp.zeros((num_words + 1, num_classes)), tolerance, _MAX_ITERATIONS)
 
 
 def fit_naive_bayes(
@@ -83,7 +115,7 @@ def fit_with_scikit_learn(
     except ImportError:
         raise UserError(
             "adapt.solver is 'scikit-learn', which is not installed: run `pip install scikit-learn`, "
-            "or set adapt.solver to scipy"
+            "or set adapt.solver to optax"
         ) from None
     # of two classes it fits one column w, which is ±w/2 here: half the squares, so twice the strength
     is_binary = num_classes == 2

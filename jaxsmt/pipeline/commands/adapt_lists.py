@@ -1,6 +1,7 @@
 """`jaxsmt adapt-lists`: translations chosen from n-best lists of any system, adapted to little text."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +10,21 @@ from omegaconf import DictConfig
 
 from jaxsmt.adapt.bagging import best_of_lists
 from jaxsmt.adapt.bpa.adaptation import adapt
+from jaxsmt.adapt.bpa.online import online_bpa, rerank_online
 from jaxsmt.adapt.bpa.rerank import rerank
 from jaxsmt.adapt.voting import chosen_texts, merge_members, vote
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
 from jaxsmt.evaluate.references import read_references
+from jaxsmt.lm.rescoring import Rescorer, open_rescorer
 from jaxsmt.pipeline.config.adapters import BaggingStageConfig, BpaStageConfig, adapter_config
 from jaxsmt.pipeline.stages.bagging import tuned_weights
 from jaxsmt.pipeline.standard import write_lines
 from jaxsmt.text.streams import read_lines
 from jaxsmt.tune.lists import padded_lists
 from jaxsmt.tune.nbest import NBestLists, merge_nbest, named_weights, read_nbest, with_features
+from jaxsmt.tune.rescoring import rescored
 from jaxsmt.tune.scoring import score_lists
 
 References = list[tuple[str, ...]]
@@ -29,34 +33,86 @@ References = list[tuple[str, ...]]
 def adapt_lists(config: DictConfig) -> None:
     """Chooses and writes translations."""
     settings = adapter_config(config.adapt)
-    ways: dict[str, Callable[[DictConfig, Any], list[str]]] = {"bpa": _reranked, "bagging": _bagged}
-    if config.adapt.name not in ways:
-        raise UserError(f"adapt={config.adapt.name} cannot work on lists: choose adapt=bpa or adapt=bagging")
-    texts = ways[config.adapt.name](config, settings)
+    name, reader = config.adapt.name, _Reader(open_rescorer(list(config.rescore.kenlm)))
+    if config.online and name != "bpa":
+        raise UserError(f"adapt={name} cannot learn sentence by sentence: choose adapt=bpa or online=false")
+    ways: dict[str, Callable[[DictConfig, Any, _Reader], list[str]]] = {
+        "bpa": _reranked_online if config.online else _reranked,
+        "bagging": _bagged,
+    }
+    if name not in ways:
+        raise UserError(f"adapt={name} cannot work on lists: choose adapt=bpa or adapt=bagging")
+    texts = ways[name](config, settings, reader)
     if config.output is not None and config.nbest:
         write_lines(config.output, texts)
 
 
-def _reranked(config: DictConfig, settings: BpaStageConfig) -> list[str]:
+@dataclass(frozen=True)
+class _Reader:
+    """Reads n-best lists; all that it reads have the features of the rescorer."""
+
+    rescorer: Rescorer
+
+    def read(self, path: str, num_sentences: int | None = None) -> NBestLists:
+        return rescored(read_nbest(path, num_sentences), self.rescorer)
+
+    def parts(self, paths: Sequence[str], num_sentences: int | None = None) -> list[NBestLists]:
+        """The lists of each file; all have as many sentences as the longest."""
+        parts = [self.read(path, num_sentences) for path in paths]
+        num = max(len(part) for part in parts)
+        short = any(len(part) < num for part in parts)  # the last sentences of some list are missing
+        return [self.read(path, num) for path in paths] if short else parts
+
+    def merged(self, paths: Sequence[str], num_sentences: int | None = None) -> NBestLists:
+        return merge_nbest(self.parts(paths, num_sentences))
+
+
+def _reranked(config: DictConfig, settings: BpaStageConfig, reader: _Reader) -> list[str]:
     """Bayesian predictive adaptation: the lists after reranking."""
-    known, references = _with_references(config, "adaptation")
-    if not config.nbest:
-        raise UserError("there is nothing to rerank: name the lists to choose translations from, nbest=[…]")
+    known, references = _with_references(config, "adaptation", reader)
+    _check_lists(config)
     weights = named_weights(known, _read_weights(config.weights_file))
-    lists = best_of_lists(with_features(_merged(config.nbest), known.feature_names), weights, settings.nbest)
+    lists = best_of_lists(with_features(reader.merged(config.nbest), known.feature_names), weights, settings.nbest)
     known = best_of_lists(known, weights, settings.nbest)
     votes, info = adapt(score_lists(known, references, with_ter=settings.oracle == "ter"), weights, settings)
     log.info("%.0f effective samples", info.effective_size)
     if advice := info.advice():
         log.warning("%s", advice)
     padded = padded_lists(lists.features, lists.offsets, feature_names=lists.feature_names)
-    found = rerank(padded, votes)
-    return chosen_texts(lists, np.where(found.index >= 0, found.index + lists.offsets[:-1], -1))
+    return _texts_at(lists, rerank(padded, votes).index)
 
 
-def _bagged(config: DictConfig, settings: BaggingStageConfig) -> list[str]:
+def _reranked_online(config: DictConfig, settings: BpaStageConfig, reader: _Reader) -> list[str]:
+    """Bayesian predictive adaptation sentence by sentence: each list after reranking with what came before it."""
+    _check_lists(config)
+    if not config.references:
+        raise UserError("online=true learns from references of the lists, which are not given: name references=[…]")
+    goals = read_references(list(config.references))
+    lists = reader.merged(config.nbest, len(goals))
+    weights = named_weights(lists, _read_weights(config.weights_file))
+    state = online_bpa(weights, settings)
+    with_ter = settings.oracle == "ter"
+    if config.adaptation_nbest or config.adaptation_references:
+        known, references = _with_references(config, "adaptation", reader)
+        known = best_of_lists(with_features(known, lists.feature_names), weights, settings.nbest)
+        state = state.update(score_lists(known, references, with_ter))
+    lists = best_of_lists(lists, weights, settings.nbest)
+    return _texts_at(lists, rerank_online(state, score_lists(lists, goals, with_ter))[0])
+
+
+def _check_lists(config: DictConfig) -> None:
+    if not config.nbest:
+        raise UserError("there is nothing to rerank: name the lists to choose translations from, nbest=[…]")
+
+
+def _texts_at(lists: NBestLists, index: np.ndarray) -> list[str]:
+    """The translations at places in the lists [B], −1 for none."""
+    return chosen_texts(lists, np.where(index >= 0, index + lists.offsets[:-1], -1))
+
+
+def _bagged(config: DictConfig, settings: BaggingStageConfig, reader: _Reader) -> list[str]:
     """Bagging: members tuned on the development lists vote on the others."""
-    known, references = _with_references(config, "dev")
+    known, references = _with_references(config, "dev", reader)
     if not config.nbest and config.member_weights is None:
         raise UserError("there is nothing to do: name lists to vote on, nbest=[…], or a folder, member_weights=…")
     start = named_weights(known, _read_weights(config.weights_file))
@@ -66,22 +122,20 @@ def _bagged(config: DictConfig, settings: BaggingStageConfig) -> list[str]:
         _write_members(Path(config.member_weights), known.feature_names, theta)
     if not config.nbest:
         return []
-    merged = merge_members(_lists_of_members(config.nbest, known.feature_names, theta, settings.nbest))
+    parts = [with_features(part, known.feature_names) for part in reader.parts(config.nbest)]
+    merged = merge_members(_lists_of_members(parts, theta, settings.nbest))
     return chosen_texts(merged.lists, vote(merged, theta).chosen)
 
 
-def _lists_of_members(paths: Sequence[str], names: Sequence[str], theta: np.ndarray, size: int) -> list[NBestLists]:
+def _lists_of_members(parts: Sequence[NBestLists], theta: np.ndarray, size: int) -> list[NBestLists]:
     """One list for each member: its own, or what it finds best in all that there is."""
-    if 1 < len(paths) == len(theta):
-        parts = [read_nbest(path) for path in paths]
-        num = max(len(part) for part in parts)
-        own = parts if all(len(part) == num for part in parts) else [read_nbest(path, num) for path in paths]
-        return [with_features(part, names) for part in own]
-    lists = with_features(_merged(paths), names)
+    if 1 < len(parts) == len(theta):
+        return list(parts)
+    lists = merge_nbest(parts)
     return [best_of_lists(lists, row, size) for row in theta]
 
 
-def _with_references(config: DictConfig, part: str) -> tuple[NBestLists, References]:
+def _with_references(config: DictConfig, part: str, reader: _Reader) -> tuple[NBestLists, References]:
     """The lists <part>_nbest, merged, and their references."""
     paths, references = config[f"{part}_nbest"], config[f"{part}_references"]
     if not paths or not references:
@@ -90,15 +144,7 @@ def _with_references(config: DictConfig, part: str) -> tuple[NBestLists, Referen
             f"name {part}_nbest=[…] and {part}_references=[…]"
         )
     goals = read_references(list(references))
-    return _merged(paths, len(goals)), goals
-
-
-def _merged(paths: Sequence[str], num_sentences: int | None = None) -> NBestLists:
-    parts = [read_nbest(path, num_sentences) for path in paths]
-    num = max(len(part) for part in parts)
-    if any(len(part) < num for part in parts):  # the last sentences of some list are missing
-        parts = [read_nbest(path, num) for path in paths]
-    return merge_nbest(parts)
+    return reader.merged(paths, len(goals)), goals
 
 
 def _read_weights(path: str | None) -> dict[str, float]:

@@ -5,6 +5,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jaxsmt.common.progress import console
+from jaxsmt.lm.rescoring import open_rescorer
 from jaxsmt.pipeline.config.tuners import tuner_config
 from jaxsmt.pipeline.standard import STANDARD, write_lines
 from jaxsmt.tune.commands import ListTuning, tune_nbest_lists
@@ -13,7 +14,8 @@ from jaxsmt.tune.commands import ListTuning, tune_nbest_lists
 def tune_lists(config: DictConfig) -> float:
     """Tunes, shows and writes the weights; returns the BLEU they reach on the lists."""
     tuner = tuner_config(config.tune)
-    result = tune_nbest_lists(list(config.nbest), list(config.references), dict(config.start), tuner)
+    rescorer = open_rescorer(list(config.rescore.kenlm))
+    result = tune_nbest_lists(list(config.nbest), list(config.references), dict(config.start), tuner, scorer=rescorer)
     show_tuning(result, console if config.output == STANDARD else Console())
     if config.output is not None:
         write_lines(config.output, (f"{name} {value:.9g}" for name, value in result.weights.items()))

@@ -18,6 +18,7 @@ from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.mixture import MixtureConfig
+from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.pipeline.config.decoding import WeightsSchema, register_decode_schema
 from jaxsmt.pipeline.config.launch import explain
@@ -101,6 +102,7 @@ LanguageModelSchema = schema_of(LanguageModelConfig)
 SearchSchema = schema_of(SearchConfig)
 CompareSchema = schema_of(CompareConfig)
 LoopSchema = schema_of(LoopConfig)
+RescoringSchema = schema_of(RescoringConfig)
 
 
 @dataclass
@@ -159,6 +161,7 @@ class ListTuningSchema:
     references: list[str] = field(default_factory=list)
     start: dict[str, float] = field(default_factory=dict)
     output: str | None = None
+    rescore: RescoringSchema = field(default_factory=RescoringSchema)  # type: ignore[valid-type]
     tune: dict[str, Any] = field(default_factory=dict)
     quiet: bool = False
     debug: bool = False
@@ -173,7 +176,10 @@ class ListAdaptationSchema:
     dev_nbest: list[str] = field(default_factory=list)
     dev_references: list[str] = field(default_factory=list)
     nbest: list[str] = field(default_factory=list)
+    online: bool = False
+    references: list[str] = field(default_factory=list)
     weights_file: str | None = None
+    rescore: RescoringSchema = field(default_factory=RescoringSchema)  # type: ignore[valid-type]
     output: str | None = None
     member_weights: str | None = None
     adapt: dict[str, Any] = field(default_factory=dict)

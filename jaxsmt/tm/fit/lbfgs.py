@@ -3,6 +3,11 @@
 Every pass of the loop evaluates all problems once, each at its own trial point: a problem that accepts its point takes
 a new direction, another one shortens its step, a third is done. So problems share evaluations without waiting for
 each other's line searches.
+
+`optax.lbfgs` (`jaxsmt.common.optimise`) reaches the same cross-entropy, more slowly: on a million pairs of twelve
+components it takes 1.3 s for one development set and 9.9 s for eight, one after the other, where this takes 1.1 s and
+3.2 s (CPU seconds for four features). Under `vmap` every line search waits for the longest, and sets that are done keep
+searching: one set alone takes twice as long as here.
 """
 
 from collections.abc import Callable
