@@ -1,11 +1,10 @@
-"""decode.py: lines in, translated lines out."""
+"""`jaxsmt decode`: lines in, translated lines out."""
 
 import dataclasses
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -14,7 +13,6 @@ from omegaconf import DictConfig
 
 from jaxsmt.adapt.clusters.labels import read_labels
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.files import atomic_file
 from jaxsmt.common.progress import log, track
 from jaxsmt.model.folder import open_model
 from jaxsmt.model.glossary import read_glossary
@@ -24,12 +22,11 @@ from jaxsmt.model.profiles import Profile
 from jaxsmt.model.source_text import SourceText, blocks_of, source_text
 from jaxsmt.model.translation import NBestList, TranslatedLine, Translator, make_translator
 from jaxsmt.pipeline.config.rooms import with_overrides
+from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream
 from jaxsmt.pipeline.unknown_words import unknown_lines
 from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.encoding import TextSide
-from jaxsmt.text.streams import read_lines
 
-STANDARD = "-"  # standard input or output
 NO_LABEL = "-"  # in files of labels: a line of no particular kind
 MOST_KNOWN = 100_000  # lines of input that are looked at beforehand
 
@@ -135,28 +132,11 @@ def _report_unknown(path: str | None, unknown: Counter[str]) -> None:
 
 
 def _read(path: str) -> Iterator[str]:
-    return read_lines(path, may_be_empty=True) if path != STANDARD else _standard_input()
+    return input_lines(path, may_be_empty=True)
 
 
-def _standard_input() -> Iterator[str]:
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        try:
-            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-        except UnicodeDecodeError:
-            raise UserError(f"standard input, line {number} is not UTF-8: convert the text to UTF-8") from None
-
-
-@contextmanager
-def _opened(path: str | None) -> Iterator[TextIO | None]:
-    """A stream whose file appears when all went well; standard output for '-'."""
-    if path is None:
-        yield None
-    elif path == STANDARD:
-        yield sys.stdout
-        sys.stdout.flush()
-    else:
-        with atomic_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as stream:
-            yield stream
+def _opened(path: str | None) -> AbstractContextManager[TextIO | None]:
+    return nullcontext() if path is None else output_stream(path)
 
 
 def _write_lines(stream: TextIO | None, lines: Iterable[str]) -> None:
