@@ -19,7 +19,7 @@ def write_corpus(folder: Path) -> list[str]:
     demo = generate_demo()
     overrides = ["corpus=files"]
     for domain in COMPONENTS:
-        for part, split, number in (("components", "train", NUM_PAIRS), ("dev", "dev", 5), ("test", "test", 5)):
+        for part, split, number in (("components", "train", NUM_PAIRS), ("dev", "dev", 8), ("test", "test", 5)):
             for side, (place, language) in {"source": (0, "fr"), "target": (1, "en")}.items():
                 path = folder / f"{domain}.{split}.{language}"
                 write_text(path, "".join(pair[place] + "\n" for pair in demo[domain][split][:number]))
