@@ -64,13 +64,13 @@ class Normaliser:
     def __call__(self, text: str) -> str:
         """The line as it is matched; applying it twice changes nothing more."""
         text = self._composed(text)
-        if self._any_of_them.search(text):  # translating is slow and most lines have nothing to translate
+        if self._table and self._any_of_them.search(text):  # translating is slow, and most lines need none
             text = text.translate(self._table)
         return " ".join(text.split()) if self.config.spaces else text.strip(" ")
 
     def visible(self, text: str) -> str:
         """The line with its own quotes, dashes and no-break spaces; runs of white space are one character."""
-        text = self._composed(text).translate(self._removed)
+        text = self._composed(text)
         if not _UNUSUAL_SPACE.search(text):
             return " ".join(text.split())
         return re.sub(r"\s+", _one_space, text).strip()
@@ -80,17 +80,24 @@ class Normaliser:
         return visible.translate(self._one_for_one)
 
     def _composed(self, text: str) -> str:
+        """Without what is invisible, which may stand between a letter and its accent; then the Unicode form."""
+        if self._any_removed.search(text):
+            text = text.translate(self._removed)
         if self.config.unicode == "none":
             return text
         return unicodedata.normalize(self.config.unicode, text)  # type: ignore[arg-type]
 
     @cached_property
     def _table(self) -> Mapping[int, str]:
-        return self._removed | (self._one_for_one if self.config.spaces else self._marks)
+        return self._one_for_one if self.config.spaces else self._marks
 
     @cached_property
     def _any_of_them(self) -> re.Pattern[str]:
         return re.compile(f"[{re.escape(''.join(map(chr, self._table)))}]")
+
+    @cached_property
+    def _any_removed(self) -> re.Pattern[str]:
+        return re.compile(f"[{re.escape(''.join(map(chr, self._removed)))}]")
 
     @cached_property
     def _removed(self) -> dict[int, str]:

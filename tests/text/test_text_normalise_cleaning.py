@@ -19,6 +19,7 @@ ALL = NormaliseConfig(guillemets=True, dashes=True)
         ("e\u0301te\u0301", "été"),
         ("a\u00a0b\u202fc\u2009d\u3000e\u2028f\x85g\th", "a b c d e f g h"),
         ("soft\u00adhyphen zero\u200bwidth \ufeff\u2060x", "softhyphen zerowidth x"),
+        ("e\u200b\u0301", "é"),
         ("l’ami “said” ‘so’", "l'ami \"said\" 'so'"),
         ("«\u00a0oui\u00a0» – non", "« oui » – non"),
         ("  bell\x07 and\x00null  ", "bell and null"),
