@@ -7,6 +7,7 @@ process keeps to one core unless told otherwise, since the reference ran on one.
     default    the same with Moses' default weights, which reward glue
     phrase     a phrase table with monotone glue and with swaps: a model of its own, see there
     growth     how time grows with sentence length, K, P and D
+    stack      the stack decoder beside Moses' phrase-based decoder, on Moses' phrase and reordering tables
 The last line is one JSON object.
 """
 
@@ -16,7 +17,7 @@ import os
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PARTS = ("hiero", "default", "phrase", "growth")
+PARTS = ("hiero", "default", "phrase", "growth", "stack")
 
 
 def read_options() -> argparse.Namespace:
@@ -25,7 +26,8 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--reference", type=Path, default=Path(default), help="folder with text/, lm/ and decode/")
     parser.add_argument("--small", action="store_true", help="20 sentences and two beams")
     parser.add_argument("--cores", type=int, default=1, help="processor cores to use")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts to run; hiero always runs")
+    only = "parts to run; hiero always runs unless it is stack alone"
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help=only)
     return parser.parse_args()
 
 
@@ -34,6 +36,7 @@ if hasattr(os, "sched_setaffinity"):  # before JAX counts the cores
     os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: OPTIONS.cores]))
 
 import decode_growth as growth  # noqa: E402
+import decode_stack as stack  # noqa: E402
 import numpy as np  # noqa: E402
 from decode_tasks import Run, Task, default_task, phrase_task, read_task, run  # noqa: E402
 
@@ -49,6 +52,9 @@ SWAP_SPAN = 6
 
 def main() -> None:
     folder = OPTIONS.reference
+    if list(OPTIONS.only) == ["stack"]:
+        print(json.dumps(stack.report(folder, OPTIONS.small)))
+        return
     task = read_task(folder)
     rows = np.arange(20 if OPTIONS.small else len(task))
     print(f"{len(rows)} sentences, {task.lengths[rows].mean():.1f} words each; {OPTIONS.cores} core(s)\n")
@@ -65,7 +71,10 @@ def main() -> None:
         growth.report_kept(task, Beam(*best), rows)
         growth.report_rules(folder, task, Beam(*best), rows)
         growth.report_components(folder, task, Beam(*best), rows)
-    print(json.dumps(figures(runs, best, task, rows)))
+    found = figures(runs, best, task, rows)
+    if "stack" in OPTIONS.only:
+        found |= stack.report(folder, OPTIONS.small)
+    print(json.dumps(found))
 
 
 def figures(runs: dict[tuple[int, ...], Run], best: tuple[int, ...], task: Task, rows: np.ndarray) -> dict:

@@ -18,7 +18,7 @@ from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import Automaton, build_automaton
 from jaxsmt.lm.model import Lm
 from jaxsmt.search.chart.kernel import Beam
-from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import AnyDecoder, Request, SearchConfig, make_decoder
 from jaxsmt.search.rules.model import RuleModel, fixed_rules
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.bitext import Bitext
@@ -58,7 +58,7 @@ class Task:
     def lengths(self) -> np.ndarray:
         return np.array([len(words) for words in self.text])
 
-    def decoder(self, beam: Beam) -> Decoder:
+    def decoder(self, beam: Beam) -> AnyDecoder:
         words = self.rules.grammar.target_vocabulary.words
         lm_ids = np.array([*range(NUM_RESERVED), *self.lm.vocabulary.encode(words)], np.int32)
         return make_decoder(self.rules, self.automaton, replace(self.config, beam=beam), lm_ids)
@@ -81,7 +81,10 @@ class Run:
 
 
 def run(task: Task, beam: Beam, rows: np.ndarray, repeats: int = 2) -> Run:
-    decoder, request = task.decoder(beam), task.request(rows)
+    return run_decoder(task.decoder(beam), task.request(rows), repeats)
+
+
+def run_decoder(decoder: AnyDecoder, request: Request, repeats: int = 2) -> Run:
     with measured() as first:
         derivations = decoder.translate(request)
     seconds = []
@@ -90,7 +93,7 @@ def run(task: Task, beam: Beam, rows: np.ndarray, repeats: int = 2) -> Run:
             decoder.translate(request)
         seconds.append(again.cpu_seconds)
     scores = np.array([derivation.score for derivation in derivations])
-    return Run(scores, min(seconds) / len(rows), first.cpu_seconds - min(seconds), first.peak_gb)
+    return Run(scores, min(seconds) / len(scores), first.cpu_seconds - min(seconds), first.peak_gb)
 
 
 def read_task(folder: Path) -> Task:

@@ -13,7 +13,7 @@ from jaxsmt.model.mixed_rules import make_rules
 from jaxsmt.model.model import Model
 from jaxsmt.model.profiles import Profile
 from jaxsmt.model.source_text import SourceText
-from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import AnyDecoder, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.moses import nbest_lines
 from jaxsmt.search.nbest.rescoring import FeatureVectors, rescore
 from jaxsmt.search.statistics import SearchStatistics
@@ -95,7 +95,7 @@ class PlainTranslator:
     """
 
     model: Model
-    decoder: Decoder
+    decoder: AnyDecoder
     words: Vocabulary
     profile: Profile
     glossary: Glossary

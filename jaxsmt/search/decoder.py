@@ -1,8 +1,8 @@
 """The decoder: sentences in, derivations out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -10,71 +10,25 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.automaton import Automaton
-from jaxsmt.search.chart.compiled import CompiledTargets
-from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Beam, Chart, fill_chart
+from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Chart, fill_chart
 from jaxsmt.search.chart.rows import SearchLm, prepare_lm, start_row
 from jaxsmt.search.nbest.derivation import Derivation, Reader
 from jaxsmt.search.plan.forest import Layout, Plan, Sizes, plan_batch
 from jaxsmt.search.plan.lists import assemble_lists
 from jaxsmt.search.plan.matching import Matches, match_patterns
-from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, all_groups, check_forced, forced_allows
+from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, all_groups, forced_allows
 from jaxsmt.search.plan.profiles import Profiles, distinct_profiles
 from jaxsmt.search.plan.ranking import rank_rules
-from jaxsmt.search.rules.grammar import Programs, compile_by_mixture, compile_targets
+from jaxsmt.search.plan.targets import TargetPrograms, target_programs
+from jaxsmt.search.request import Request, SearchConfig, complete_request
+from jaxsmt.search.rules.grammar import Programs
 from jaxsmt.search.rules.model import RuleModel
+from jaxsmt.search.stack.decoder import StackDecoder, stack_decoder
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.weights import SearchWeights
-from jaxsmt.text.vocabulary import UNKNOWN
 
+__all__ = ["AnyDecoder", "Decoder", "Request", "SearchConfig", "StackDecoder", "complete_request", "make_decoder"]
 SMALL, USUAL = Sizes().scaled(1, 16), Sizes()
-
-
-@dataclass(frozen=True)
-class SearchConfig:
-    """What the search may do.
-
-    beam: how widely it searches.
-    max_span: the longest span of a rule; above it only glue.
-    table_limit: translations of a source side that are tried, the best ones under the weights at hand.
-    swap_span: spans up to this many words may also be two blocks in order or swapped; 0 is never.
-    drop_unknown: leaves unknown words out instead of copying them.
-    """
-
-    beam: Beam = field(default_factory=Beam)
-    max_span: int = 10
-    table_limit: int = 20
-    swap_span: int = 0
-    drop_unknown: bool = False
-
-    def __post_init__(self) -> None:
-        for name, least, most in (("max_span", 1, 200), ("table_limit", 1, 2047), ("swap_span", 0, 200)):
-            if not least <= getattr(self, name) <= most:
-                raise UserError(f"search.{name} is {getattr(self, name)}: give a number from {least} to {most}")
-        if self.swap_span > self.max_span:
-            raise UserError(
-                f"search.swap_span is {self.swap_span} and search.max_span {self.max_span}: it cannot be longer"
-            )
-
-
-@dataclass(frozen=True)
-class Request:
-    """B sentences to translate.
-
-    sentences: source ids (UNKNOWN where the rules' vocabulary lacks the word).
-    copy_ids: [T] the same words as the language model knows them, for copying; None: unknown to it.
-    weights: log-linear weights.
-    mixture: component weights λ, [4, D] for all sentences or [B, 4, D], of an ensemble [D] or [B, D]; None: equal ones,
-        or nothing to mix.
-    lm_mixture: [D] or [B, D] weights of the language models; None for a single one.
-    forced: (sentence, start, end) → target ids that the span must become.
-    """
-
-    sentences: Ragged
-    copy_ids: np.ndarray | None = None
-    weights: SearchWeights = field(default_factory=SearchWeights)
-    mixture: Any = None
-    lm_mixture: Any = None
-    forced: Mapping[tuple[int, int, int], Sequence[int]] = field(default_factory=dict)
 
 
 class DecodedBatch(NamedTuple):
@@ -91,12 +45,12 @@ class DecodedBatch(NamedTuple):
 class Decoder:
     """Rules and a language model made ready for search. See `make_decoder`."""
 
+    end_words: ClassVar[int] = 2  # <s> and </s> count as words
     rules: RuleModel
     lm: SearchLm
     config: SearchConfig
     lm_ids: np.ndarray  # [V] int32: the language model's ids of target words
-    programs: Programs | None  # of all targets, where there is one language model;
-    compiled: CompiledTargets | None  # where there are several, on demand
+    targets: TargetPrograms
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
 
     def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
@@ -156,60 +110,33 @@ class Decoder:
         layout, profiles, config = batch.layout, batch.profiles, self.config
         ranking = rank_rules(self.rules, matches, profiles, self._programs_of, config.table_limit)
         groups, entries = all_groups(batch, ranking, config.swap_span, config.drop_unknown)
-        specials = self._special_programs(entries, profiles)
+        specials = self.targets.special_programs(entries, profiles)
         lists = assemble_lists(ranking, specials, entries.scores(specials, profiles.weights))
         sizes = sizes or _fitting(len(layout.lengths), len(sorted_distinct(groups.cell)), len(groups.cell), lists)
         return plan_batch(layout, groups, lists, profiles, start_row(self.lm), sizes), entries
 
     def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[Programs, np.ndarray]:
         """Compiled targets, and the place there of each pair [A] for its profile [A]."""
-        target = self.rules.grammar.target_index[pairs]
-        if self.programs is not None:
-            return self.programs, target
-        assert profiles.lm_mixture is not None
-        assert self.compiled is not None
-        return self.compiled.programs(target, user, profiles.lm_mixture)
+        return self.targets.programs_of(self.rules.grammar.target_index[pairs], user, profiles)
 
-    def _special_programs(self, entries: SpecialEntries, profiles: Profiles) -> Programs:
-        if profiles.lm_mixture is None:
-            return compile_targets(self.lm, entries.side_array())
-        return compile_by_mixture(self.lm, entries.side_array(), np.array(entries.profiles), profiles.lm_mixture)
+
+AnyDecoder = Decoder | StackDecoder
 
 
 def make_decoder(
     rules: RuleModel, automaton: Automaton, config: SearchConfig | None = None, lm_ids: np.ndarray | None = None
-) -> Decoder:
+) -> AnyDecoder:
     """Compiles all target sides for the language model.
 
     lm_ids: [V] the language model's ids of target words; None: it uses the rules' target vocabulary.
     """
-    grammar = rules.grammar
+    grammar, config = rules.grammar, config or SearchConfig()
     ids = np.arange(len(grammar.target_vocabulary), dtype=np.int32) if lm_ids is None else np.asarray(lm_ids, np.int32)
     lm = prepare_lm(automaton)
-    if automaton.num_models == 1:
-        programs, compiled = compile_targets(lm, ids[grammar.target_sides]), None
-    else:
-        programs, compiled = None, CompiledTargets(lm, grammar.target_sides, ids)
-    return Decoder(rules, lm, config or SearchConfig(), ids, programs, compiled)
-
-
-def complete_request(request: Request, rules: RuleModel) -> Request:
-    """The request with everything given for each sentence, checked."""
-    num = len(request.sentences)
-    copy_ids = request.copy_ids
-    if copy_ids is None:
-        copy_ids = np.full(len(request.sentences.values), UNKNOWN, np.int32)
-    check_forced(request.forced, request.sentences.lengths)
-    lm_mixture = request.lm_mixture
-    if lm_mixture is not None:
-        lm_mixture = np.broadcast_to(np.asarray(lm_mixture, np.float32), (num, np.shape(lm_mixture)[-1]))
-    return replace(
-        request,
-        copy_ids=copy_ids,
-        weights=request.weights.of_sentences(num, len(rules.grammar.feature_names)),
-        mixture=rules.check_mixture(request.mixture, num),
-        lm_mixture=lm_mixture,
-    )
+    targets = target_programs(lm, grammar, ids)
+    if config.kind == "stack":
+        return stack_decoder(rules, (lm,), config, ids, (targets,))
+    return Decoder(rules, lm, config, ids, targets)
 
 
 def _batches(matches: Matches, lengths: np.ndarray, sizes: Sizes, config: SearchConfig) -> list[np.ndarray]:

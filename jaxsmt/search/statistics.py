@@ -12,8 +12,8 @@ _FOLD_AT = 64
 
 
 class SearchCounts(NamedTuple):
-    """Sentences and source words decoded; cells of the chart, groups (a source side matched with the cells of its
-    gaps), candidates that the language model scored."""
+    """Sentences and source words decoded; cells of the chart or stacks, groups (a source side matched with the cells
+    of its gaps, or spans with options), candidates that the language model scored."""
 
     sentences: int = 0
     words: int = 0
@@ -42,12 +42,12 @@ class SearchStatistics:
         words = int(plan.cell_end[plan.last_cells].sum())
         groups = int(np.asarray(plan.forest.cell_groups)[:, NUM_GROUPS].sum())
         cells = len(plan.cell_sentence) - 1 - len(plan.last_cells)
-        done = self.counts
-        self.counts = SearchCounts(
-            done.sentences + len(plan.last_cells), done.words + words, done.cells + cells, done.groups + groups,
-            done.candidates,
-        )  # fmt: skip
-        self.waiting.append(chart.num_scored)
+        self.add_counts(SearchCounts(len(plan.last_cells), words, cells, groups), chart.num_scored)
+
+    def add_counts(self, counts: SearchCounts, num_scored: Any) -> None:
+        """One more batch; num_scored: candidates, a number that may still be on the device."""
+        self.counts = SearchCounts(*(done + more for done, more in zip(self.counts, counts, strict=True)))
+        self.waiting.append(num_scored)
         if len(self.waiting) >= _FOLD_AT:
             self.total()
 

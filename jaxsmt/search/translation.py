@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import Ragged, offsets_of
-from jaxsmt.search.decoder import Decoder, Request, complete_request
+from jaxsmt.search.decoder import AnyDecoder, Request, complete_request
 from jaxsmt.search.nbest.arrays import nbest
 from jaxsmt.search.nbest.derivation import Derivation
 from jaxsmt.search.weights import SearchWeights
@@ -71,7 +71,7 @@ class Translation:
 
 
 def translate(
-    decoder: Decoder, request: Request, break_ids: Sequence[int] = (), max_words: int = MAX_WORDS
+    decoder: AnyDecoder, request: Request, break_ids: Sequence[int] = (), max_words: int = MAX_WORDS
 ) -> list[Translation]:
     """The best translation of every sentence, none is left out.
 
@@ -86,7 +86,7 @@ def translate(
 
 
 def translate_nbest(
-    decoder: Decoder,
+    decoder: AnyDecoder,
     request: Request,
     size: int,
     distinct: bool = True,
@@ -104,7 +104,7 @@ def translate_nbest(
 
 
 def cut_request(
-    decoder: Decoder, request: Request, break_ids: Sequence[int], max_words: int
+    decoder: AnyDecoder, request: Request, break_ids: Sequence[int], max_words: int
 ) -> tuple[Request, np.ndarray, np.ndarray]:
     """The request in parts of at most `max_words` words; of each part its sentence and the position it begins at."""
     rows, starts, ends = [], [], []

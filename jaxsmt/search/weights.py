@@ -8,6 +8,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 
 GLUE_STEP = float(np.log(2.718))  # the glue feature of each S → S X, as Moses' glue grammars have it
+NUM_ORIENTATIONS = 6  # features of one reordering table
 UNKNOWN_STEP = -100.0  # the unknown-word feature of each source word that nobody knows
 
 
@@ -22,7 +23,11 @@ class SearchWeights:
     glue: of GLUE_STEP for each S → S X.
     swap: of the number of times that two blocks are swapped.
     unknown: of UNKNOWN_STEP for each unknown word.
-    All but `rule` are numbers or [B]. The defaults are those of conf/weights.
+    distortion: of minus the number of source words that are jumped over (stack search).
+    reordering: [O] or [B, O], of the log-probabilities of orientations: monotone, swap, other to the previous phrase,
+      then to the next, for each of O/6 reordering tables (stack search).
+    All but `rule` and `reordering` are numbers or [B]. The defaults are those of conf/weights.
+    In the stack search there are no rules but phrases, and <s> and </s> are not counted.
     """
 
     rule: Any = (0.2, 0.2, 0.3, 0.2)
@@ -32,6 +37,8 @@ class SearchWeights:
     glue: Any = -0.2
     swap: Any = -1.0
     unknown: Any = 1.0
+    distortion: Any = 0.0
+    reordering: Any = (0.0,) * NUM_ORIENTATIONS
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -46,14 +53,19 @@ class SearchWeights:
         parts = (self.lm, self.word_penalty, self.phrase_penalty)
         return np.abs(self.rule).sum(-1) + sum(np.abs(part) for part in parts)
 
-    def of_sentences(self, num_sentences: int, num_features: int) -> "SearchWeights":
-        """The weights as arrays [B, F] and [B] float32, checked."""
+    def of_sentences(
+        self, num_sentences: int, num_features: int, num_orientations: int = NUM_ORIENTATIONS
+    ) -> "SearchWeights":
+        """The weights as arrays [B, F], [B, O] and [B] float32, checked."""
         values = {}
+        sizes = {"rule": num_features, "reordering": num_orientations}
         for field in fields(self):
             value = np.asarray(getattr(self, field.name), np.float32)
-            shape = (num_sentences, num_features) if field.name == "rule" else (num_sentences,)
+            if field.name == "reordering" and not value.any():
+                value = np.zeros(num_orientations, np.float32)  # none given
+            shape = (num_sentences, sizes[field.name]) if field.name in sizes else (num_sentences,)
             if value.shape not in (shape, shape[1:]):
-                wanted = f"{num_features} numbers" if field.name == "rule" else "one number"
+                wanted = f"{sizes[field.name]} numbers" if field.name in sizes else "one number"
                 raise UserError(
                     f"search.weights.{field.name} has shape {list(value.shape)}: "
                     f"give {wanted}, for all sentences or for each"

@@ -6,19 +6,32 @@ asked for only if the chart has no more (distinct) translations. What the chart 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from jaxsmt.common.ragged import Ragged, concatenate, numbered_runs, ragged_from_rows
-from jaxsmt.search.decoder import DecodedBatch, Decoder, Request, complete_request
-from jaxsmt.search.nbest.derivation import GLUE, RULE, SWAP, UNKNOWN_WORD, Derivation
-from jaxsmt.search.nbest.hypergraph import hypergraph_of
+from jaxsmt.search.decoder import AnyDecoder, DecodedBatch, Request, StackDecoder, complete_request
+from jaxsmt.search.nbest.derivation import END, GLUE, RULE, SWAP, UNKNOWN_WORD, Derivation, Node
+from jaxsmt.search.nbest.hypergraph import Hypergraph, hypergraph_of
 from jaxsmt.search.nbest.kbest import Found, best_ways
-from jaxsmt.search.nbest.rescoring import DerivationCounts, FeatureVectors, feature_vectors
-from jaxsmt.search.nbest.sides import sides_of
+from jaxsmt.search.nbest.rescoring import DerivationCounts, FeatureVectors, feature_vectors, no_reordering
+from jaxsmt.search.nbest.sides import Sides, sides_of
 from jaxsmt.search.nbest.unfold import Steps, Trees, steps_of, sums_by_owner, tokens_of
 from jaxsmt.search.plan.forest import Sizes
+from jaxsmt.search.plan.planning import Profiles
+from jaxsmt.search.rules.model import RuleModel
+from jaxsmt.search.stack.decoder import StackBatch
+from jaxsmt.search.stack.features import reordering_features
+from jaxsmt.search.stack.lists import Chains, StackGraph, phrases_of, stack_graph
+
+T = TypeVar("T")
+
+
+class Rooted(Protocol):
+    """Derivations by number."""
+
+    def root(self, number: int) -> Node: ...
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,7 @@ class NBestArrays:
     score: np.ndarray
     tokens: Ragged
     features: FeatureVectors
-    trees: tuple[Trees, ...]
+    trees: tuple[Rooted, ...]
     place: np.ndarray
 
     def derivation(self, number: int) -> Derivation:
@@ -55,11 +68,121 @@ class _Part(NamedTuple):
     score: np.ndarray
     tokens: Ragged
     counts: DerivationCounts
-    trees: Trees | None
+    trees: Rooted | None
+
+
+class Source(Protocol):
+    """A decoded batch as lists are made from it.
+
+    rows, profiles: as in `DecodedBatch`; graph, sides, side: its edges and what they write.
+    """
+
+    @property
+    def rows(self) -> np.ndarray: ...
+    @property
+    def profiles(self) -> Profiles: ...
+    @property
+    def graph(self) -> Hypergraph: ...
+    @property
+    def sides(self) -> Sides: ...
+    @property
+    def side(self) -> np.ndarray: ...
+
+    def start_score(self) -> np.ndarray:
+        """[B] float64: what counts beside the edges of a derivation."""
+        ...
+
+    def trees(self, found: Found) -> Rooted: ...
+
+    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+        """features: [U + N, F] of the sides."""
+        ...
+
+
+@dataclass(frozen=True)
+class ChartSource:
+    """A batch of charts."""
+
+    batch: DecodedBatch
+    graph: Hypergraph
+    sides: Sides
+    side: np.ndarray
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.batch.rows
+
+    @property
+    def profiles(self) -> Profiles:
+        return self.batch.profiles
+
+    def start_score(self) -> np.ndarray:
+        return self.profiles.start_score[self.profiles.of_sentence]
+
+    def trees(self, found: Found) -> Trees:
+        return Trees(self.batch.reader, found)
+
+    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+        kind, num = found.sides.kind[steps.side], len(found.way)
+        return DerivationCounts(
+            _rule_sums(found, steps, features),
+            np.bincount(steps.owner, minlength=num) + 1,  # S → <s>
+            np.bincount(steps.owner[kind == GLUE], minlength=num),
+            np.bincount(steps.owner[kind == SWAP], minlength=num),
+            np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
+            *no_reordering(rules, num),
+        )
+
+
+@dataclass(frozen=True)
+class StackSource:
+    """A batch of stacks."""
+
+    batch: StackBatch
+    stack: StackGraph
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.batch.rows
+
+    @property
+    def profiles(self) -> Profiles:
+        return self.batch.profiles
+
+    @property
+    def graph(self) -> Hypergraph:
+        return self.stack.graph
+
+    @property
+    def sides(self) -> Sides:
+        return self.stack.sides
+
+    @property
+    def side(self) -> np.ndarray:
+        return self.stack.side
+
+    def start_score(self) -> np.ndarray:
+        return np.zeros(len(self.rows))
+
+    def trees(self, found: Found) -> Chains:
+        return Chains(self.batch.reader, self.stack, found)
+
+    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+        kind, num = found.sides.kind[steps.side], len(found.way)
+        profile = self.profiles.of_sentence[found.sentence]
+        none = np.zeros(num, np.int64)
+        return DerivationCounts(
+            _rule_sums(found, steps, features),
+            np.bincount(steps.owner[kind != END], minlength=num),
+            none,
+            none,
+            np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
+            *reordering_features(rules, phrases_of(self.stack, found), profile, self.profiles.mixture),
+        )
 
 
 def nbest_arrays(
-    decoder: Decoder, request: Request, size: int, distinct: bool = True, keep_trees: bool = False,
+    decoder: AnyDecoder, request: Request, size: int, distinct: bool = True, keep_trees: bool = False,
     sizes: Sizes | None = None,
 ) -> NBestArrays:  # fmt: skip
     """Up to `size` derivations of every sentence, best first, with their features.
@@ -70,14 +193,14 @@ def nbest_arrays(
     """
     request = complete_request(request, decoder.rules)
     parts: list[_Part] = []
-    for batch, found in _found(decoder, request, size, distinct, sizes):
-        new = _parts(decoder, batch, found)
+    for source, found in _found(decoder, request, size, distinct, sizes):
+        new = _parts(decoder, source, found)
         parts += new if keep_trees else [part._replace(trees=None) for part in new]
     sentence = np.concatenate([np.zeros(0, np.int64), *(part.sentence for part in parts)])
     order = np.argsort(sentence, kind="stable")
     sentence = sentence[order]
     tokens = concatenate([ragged_from_rows([]), *(part.tokens for part in parts)]).take(order)
-    counts = _joined([part.counts for part in parts], order, len(decoder.rules.grammar.feature_names))
+    counts = _joined([part.counts for part in parts], order, decoder.rules)
     return NBestArrays(
         sentence,
         np.searchsorted(sentence, np.arange(len(request.sentences) + 1)),
@@ -90,28 +213,37 @@ def nbest_arrays(
 
 
 def nbest(
-    decoder: Decoder, request: Request, size: int, distinct: bool = True, sizes: Sizes | None = None
+    decoder: AnyDecoder, request: Request, size: int, distinct: bool = True, sizes: Sizes | None = None
 ) -> list[list[Derivation]]:
     """Up to `size` derivations of every sentence, best first, as trees; see `nbest_arrays`."""
     lists: list[list[Derivation]] = [[] for _ in range(len(request.sentences))]
-    for batch, parts in _found(decoder, request, size, distinct, sizes):
+    for source, parts in _found(decoder, request, size, distinct, sizes):
         for found in parts:
-            trees, scores = Trees(batch.reader, found), _scores(batch, found).tolist()
-            for number, row in enumerate(batch.rows[found.sentence].tolist()):
+            trees, scores = source.trees(found), _scores(source, found).tolist()
+            for number, row in enumerate(source.rows[found.sentence].tolist()):
                 lists[row].append(Derivation(trees.root(number), scores[number]))
     return lists
 
 
 def _found(
-    decoder: Decoder, request: Request, size: int, distinct: bool, sizes: Sizes | None
-) -> Iterator[tuple[DecodedBatch, list[Found]]]:
+    decoder: AnyDecoder, request: Request, size: int, distinct: bool, sizes: Sizes | None
+) -> Iterator[tuple[Source, list[Found]]]:
+    for source in _sources(decoder, request, sizes):
+        ways = best_ways(source.graph, source.sides, source.side, size, distinct)
+        yield source, [found for found in ways if len(found.way)]
+
+
+def _sources(decoder: AnyDecoder, request: Request, sizes: Sizes | None) -> Iterator[Source]:
+    if isinstance(decoder, StackDecoder):
+        for stacks in _ahead(decoder.batches(request, sizes, keep_edges=True)):
+            yield StackSource(stacks, stack_graph(stacks))
+        return
     for batch in _ahead(decoder.charts(request, sizes, keep_edges=True)):
         graph = hypergraph_of(batch.chart, batch.plan)
-        sides, side = sides_of(batch.reader, graph.entry, batch.plan.cell_start[graph.cell])
-        yield batch, [found for found in best_ways(graph, sides, side, size, distinct) if len(found.way)]
+        yield ChartSource(batch, graph, *sides_of(batch.reader, graph.entry, batch.plan.cell_start[graph.cell]))
 
 
-def _ahead(batches: Iterator[DecodedBatch]) -> Iterator[DecodedBatch]:
+def _ahead(batches: Iterator[T]) -> Iterator[T]:
     """The same batches; each is asked for before the one before it is given out, so that the device has work."""
     last = next(batches, None)
     while last is not None:
@@ -120,50 +252,43 @@ def _ahead(batches: Iterator[DecodedBatch]) -> Iterator[DecodedBatch]:
         last = following
 
 
-def _scores(batch: DecodedBatch, found: Found) -> np.ndarray:
+def _scores(source: Source, found: Found) -> np.ndarray:
     """[H] float64"""
     graph, of = found.graph, found.sentence
-    start = batch.profiles.start_score[batch.profiles.of_sentence]
-    return (start + graph.score)[of] - found.ways.loss[found.way] * graph.unit[of]
+    return (source.start_score() + graph.score)[of] - found.ways.loss[found.way] * graph.unit[of]
 
 
-def _parts(decoder: Decoder, batch: DecodedBatch, parts: list[Found]) -> list[_Part]:
+def _parts(decoder: AnyDecoder, source: Source, parts: list[Found]) -> list[_Part]:
     steps = [steps_of(found) for found in parts]
-    features = _features_of_sides(decoder, batch, parts, steps)
+    features = _features_of_sides(decoder, source, parts, steps)
     return [
         _Part(
-            batch.rows[found.sentence],
-            _scores(batch, found),
+            source.rows[found.sentence],
+            _scores(source, found),
             tokens_of(own, found.sides, found.ways.length[found.way]),
-            _counts(found, own, features),
-            Trees(batch.reader, found),
+            source.counts(decoder.rules, found, own, features),
+            source.trees(found),
         )
         for found, own in zip(parts, steps, strict=True)
     ]
 
 
-def _features_of_sides(decoder: Decoder, batch: DecodedBatch, parts: list[Found], steps: list[Steps]) -> np.ndarray:
+def _features_of_sides(decoder: AnyDecoder, source: Source, parts: list[Found], steps: list[Steps]) -> np.ndarray:
     """[U + N, F] float64: the features of all sides that are rules and occur, else 0."""
-    sides = parts[0].sides
+    sides, profiles = source.sides, source.profiles
     profile = np.full(len(sides.pair), -1)  # entries are those of one profile
     for found, own in zip(parts, steps, strict=True):
-        profile[own.side] = batch.profiles.of_sentence[found.sentence[own.owner]]
+        profile[own.side] = profiles.of_sentence[found.sentence[own.owner]]
     rules = np.flatnonzero((profile >= 0) & (sides.kind == RULE))
     features = np.zeros((len(sides.pair), len(decoder.rules.grammar.feature_names)))
-    features[rules] = decoder.rules.features(sides.pair[rules], profile[rules], batch.profiles.mixture)
+    features[rules] = decoder.rules.features(sides.pair[rules], profile[rules], profiles.mixture)
     return features
 
 
-def _counts(found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
-    kind, num = found.sides.kind[steps.side], len(found.way)
-    rules = np.flatnonzero(kind == RULE)
-    return DerivationCounts(
-        sums_by_owner(steps.owner[rules], features[steps.side[rules]], num),
-        np.bincount(steps.owner, minlength=num) + 1,  # S → <s>
-        np.bincount(steps.owner[kind == GLUE], minlength=num),
-        np.bincount(steps.owner[kind == SWAP], minlength=num),
-        np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
-    )
+def _rule_sums(found: Found, steps: Steps, features: np.ndarray) -> np.ndarray:
+    """[H, F] float64"""
+    rules = np.flatnonzero(found.sides.kind[steps.side] == RULE)
+    return sums_by_owner(steps.owner[rules], features[steps.side[rules]], len(found.way))
 
 
 def _places(lengths: list[int]) -> np.ndarray:
@@ -171,8 +296,9 @@ def _places(lengths: list[int]) -> np.ndarray:
     return np.stack(numbered_runs(np.array(lengths, np.int64)))
 
 
-def _joined(parts: Sequence[DerivationCounts], order: np.ndarray, num_features: int) -> DerivationCounts:
+def _joined(parts: Sequence[DerivationCounts], order: np.ndarray, rules: RuleModel) -> DerivationCounts:
     if not parts:
-        return DerivationCounts(np.zeros((0, num_features)), *(np.zeros(0, np.int64) for _ in range(4)))
+        sums, none = np.zeros((0, len(rules.grammar.feature_names))), np.zeros(0, np.int64)
+        return DerivationCounts(sums, none, none, none, none, *no_reordering(rules, 0))
     columns = {field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(parts[0])}
     return DerivationCounts(**{name: values[order] for name, values in columns.items()})

@@ -113,6 +113,14 @@ class Derivation:
         return segments
 
 
+def target_symbols(grammar: Grammar, pair: int) -> Symbols:
+    """The target side of a rule of the grammar."""
+    side = grammar.target_sides[grammar.target_index[pair]]
+    tokens = tuple(int(token) for token in side[side != PAD])
+    masks = grammar.links_by_target[pair, : len(tokens)].tolist()
+    return Symbols(tokens, tuple(tuple(bit for bit in range(16) if mask >> bit & 1) for mask in masks))
+
+
 @dataclass(frozen=True)
 class Reader:
     """Turns (cell, group, choice) of a chart into nodes.
@@ -132,7 +140,8 @@ class Reader:
         if pair <= NO_PAIR:
             kind, target, places = self.special(NO_PAIR - pair, start, end)
             return Node(kind, -1, start, end, target, places, children)
-        return Node(RULE, pair, start, end, self._target(pair), self._source_places(pair, start, children), children)
+        target, places = target_symbols(self.grammar, pair), self._source_places(pair, start, children)
+        return Node(RULE, pair, start, end, target, places, children)
 
     def gaps(self, group: int) -> list[int]:
         """Cells of the group's gaps."""
@@ -149,12 +158,6 @@ class Reader:
         here = int(group[cell, slot])
         children = tuple(self.best(group, choice, gap, slots[place]) for place, gap in enumerate(self.gaps(here)))
         return self.node(cell, here, rule, children)
-
-    def _target(self, pair: int) -> Symbols:
-        side = self.grammar.target_sides[self.grammar.target_index[pair]]
-        tokens = tuple(int(token) for token in side[side != PAD])
-        masks = self.grammar.links_by_target[pair, : len(tokens)].tolist()
-        return Symbols(tokens, tuple(tuple(bit for bit in range(16) if mask >> bit & 1) for mask in masks))
 
     def _source_places(self, pair: int, start: int, children: tuple[Node, ...]) -> tuple[int, ...]:
         side_number = int(np.searchsorted(self.grammar.first_pair, pair, side="right")) - 1

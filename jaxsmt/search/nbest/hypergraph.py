@@ -89,7 +89,7 @@ def hypergraph_of(chart: Chart, plan: Plan) -> Hypergraph:
     num_slots = kept.shape[1]
     node, group, entry, tails, score = _read_edges(chart.edges, plan, num_slots)
     sentence = plan.cell_sentence[node // num_slots]
-    unit = _units(score, sentence, len(plan.last_cells))
+    unit = score_units(score, sentence, len(plan.last_cells))
     loss = np.rint((kept.reshape(-1)[node].astype(np.float64) - score) / unit[sentence]).astype(np.int64)
     edges = ChartEdges(node, entry, group, tails, loss, sentence)
     last = (plan.last_cells * num_slots).astype(np.int32)
@@ -125,7 +125,7 @@ def _read_edges(edges: Edges, plan: Plan, num_slots: int) -> tuple[np.ndarray, .
     return node, group, table[:, FIRST_ENTRY] + rule, tails, score.reshape(-1)[places].astype(np.float64)
 
 
-def _units(score: np.ndarray, sentence: np.ndarray, num_sentences: int) -> np.ndarray:
+def score_units(score: np.ndarray, sentence: np.ndarray, num_sentences: int) -> np.ndarray:
     """[B] float64 powers of two: the largest score of a sentence has about UNIT_BITS bits."""
     largest = np.zeros(num_sentences)
     np.maximum.at(largest, sentence, np.abs(score))

@@ -7,8 +7,10 @@ import numpy as np
 
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.lm.scoring import word_log_probs
-from jaxsmt.search.decoder import Decoder, Request, complete_request
-from jaxsmt.search.nbest.derivation import GLUE, RULE, SWAP, UNKNOWN_WORD, Derivation
+from jaxsmt.search.decoder import AnyDecoder, Request, StackDecoder, complete_request
+from jaxsmt.search.nbest.derivation import GLUE, RULE, START, SWAP, UNKNOWN_WORD, Derivation
+from jaxsmt.search.rules.model import RuleModel, num_orientations
+from jaxsmt.search.stack.features import Phrases, reordering_features
 from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP
 from jaxsmt.text.vocabulary import NUM_RESERVED
 
@@ -18,7 +20,8 @@ class FeatureVectors:
     """Features h of H derivations; their scores are w·h. Definitions as in `SearchWeights`.
 
     names: of the rule features.
-    lm, word_penalty, phrase_penalty, glue, swap, unknown: [H] float64; rule: [H, F] float64.
+    lm, word_penalty, phrase_penalty, glue, swap, unknown, distortion: [H] float64; rule: [H, F] float64.
+    reordering: [H, O] float64.
     score: [H] float64.
     """
 
@@ -31,6 +34,8 @@ class FeatureVectors:
     swap: np.ndarray
     unknown: np.ndarray
     score: np.ndarray
+    distortion: np.ndarray
+    reordering: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class DerivationCounts:
     rule: [H, F] float64, sums of the rules' features.
     num_rules, num_glue, num_swaps, num_unknown: [H], all rule applications (S → <s> too), those of glue, swapped
       blocks, unknown words.
+    distortion, reordering: [H] and [H, O] float64, 0 from a chart.
     """
 
     rule: np.ndarray
@@ -47,38 +53,52 @@ class DerivationCounts:
     num_glue: np.ndarray
     num_swaps: np.ndarray
     num_unknown: np.ndarray
+    distortion: np.ndarray
+    reordering: np.ndarray
 
 
 def rescore(
-    decoder: Decoder, request: Request, derivations: Sequence[Derivation], rows: Sequence[int] | None = None
+    decoder: AnyDecoder, request: Request, derivations: Sequence[Derivation], rows: Sequence[int] | None = None
 ) -> FeatureVectors:
     """The features of derivations of sentences `rows` (one for each sentence unless given)."""
     request = complete_request(request, decoder.rules)
     of = np.arange(len(derivations)) if rows is None else np.asarray(rows, np.int64)
-    kinds = np.array([_counts(derivation) for derivation in derivations], np.int64).reshape(-1, 4)
     tokens = ragged_from_rows([derivation.tokens for derivation in derivations])
-    counts = DerivationCounts(_rule_sums(decoder, request, of, derivations), *kinds.T)
+    rule_sums = _rule_sums(decoder, request, of, derivations)
+    if isinstance(decoder, StackDecoder):
+        counts = _chain_counts(decoder, request, of, derivations, rule_sums)
+    else:
+        kinds = np.array([_counts(derivation) for derivation in derivations], np.int64).reshape(-1, 4)
+        counts = DerivationCounts(rule_sums, *(*kinds.T, *no_reordering(decoder.rules, len(derivations))))
     return feature_vectors(decoder, request, of, tokens, counts)
 
 
 def feature_vectors(
-    decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged, counts: DerivationCounts
+    decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged, counts: DerivationCounts
 ) -> FeatureVectors:
     """The features of derivations of sentences `of` [H] with output `tokens`; the request is complete."""
     weights = {name: value[of].astype(np.float64) for name, value in vars(request.weights).items()}
     columns = {
         "lm": lm_scores(decoder, request, of, tokens),
-        "word_penalty": -(tokens.lengths + 2.0),
+        "word_penalty": -(tokens.lengths + float(decoder.end_words)),
         "phrase_penalty": counts.num_rules.astype(np.float64),
         "glue": counts.num_glue * GLUE_STEP,
         "swap": counts.num_swaps.astype(np.float64),
         "unknown": counts.num_unknown * UNKNOWN_STEP,
+        "distortion": counts.distortion,
     }
-    score = (weights["rule"] * counts.rule).sum(1) + sum(weights[name] * value for name, value in columns.items())
-    return FeatureVectors(decoder.rules.grammar.feature_names, rule=counts.rule, score=score, **columns)
+    vectors = {"rule": counts.rule, "reordering": counts.reordering}
+    score = sum((weights[name] * value).sum(1) for name, value in vectors.items())
+    score = score + sum(weights[name] * value for name, value in columns.items())
+    return FeatureVectors(decoder.rules.grammar.feature_names, score=score, **vectors, **columns)
 
 
-def lm_scores(decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged) -> np.ndarray:
+def no_reordering(rules: RuleModel, num: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distortion [num] and orientations [num, O] of derivations from a chart."""
+    return np.zeros(num), np.zeros((num, num_orientations(rules)))
+
+
+def lm_scores(decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged) -> np.ndarray:
     """[H] float64: log p of the outputs of sentences `of` [H], with </s>."""
     words = _lm_words(decoder, request, of, tokens)
     log_p = word_log_probs(decoder.lm.automaton, words)
@@ -92,7 +112,7 @@ def lm_scores(decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged
     return np.add.reduceat(mixed, log_p.offsets[:-1]) if len(of) else np.zeros(0)  # each row has </s> at least
 
 
-def _lm_words(decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
+def _lm_words(decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
     """The outputs in the language model's ids."""
     assert request.copy_ids is not None
     first = np.repeat(request.sentences.offsets[:-1][of], tokens.lengths)
@@ -107,7 +127,28 @@ def _counts(derivation: Derivation) -> tuple[int, int, int, int]:
     return len(kinds), kinds.count(GLUE), kinds.count(SWAP), kinds.count(UNKNOWN_WORD)
 
 
-def _rule_sums(decoder: Decoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation]) -> np.ndarray:
+def _chain_counts(
+    decoder: StackDecoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation], rule_sums: np.ndarray
+) -> DerivationCounts:
+    """Of derivations of the stack search, which are chains of phrases."""
+    chains = [[node for node in reversed(derivation.nodes) if node.kind != START] for derivation in derivations]
+    columns = [
+        (owner, node.pair, node.start, node.end, node.kind) for owner, chain in enumerate(chains) for node in chain
+    ]
+    owner, pair, start, end, kind = np.array(columns, np.int64).reshape(-1, 5).T
+    num, none = len(derivations), np.zeros(len(derivations), np.int64)
+    phrases = Phrases(owner, pair, start, end)
+    return DerivationCounts(
+        rule_sums,
+        np.bincount(owner, minlength=num),
+        none,
+        none,
+        np.bincount(owner[kind == UNKNOWN_WORD], minlength=num),
+        *reordering_features(decoder.rules, phrases, of, request.mixture),
+    )
+
+
+def _rule_sums(decoder: AnyDecoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation]) -> np.ndarray:
     """[H, F] float64."""
     pairs = [[node.pair for node in derivation.nodes if node.kind == RULE] for derivation in derivations]
     owner = np.repeat(np.arange(len(pairs)), [len(part) for part in pairs])

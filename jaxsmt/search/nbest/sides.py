@@ -5,16 +5,28 @@ The hash of a string t_1..t_n is Σ v(t_i) b^(n−i) modulo 2^64, with v a scram
 and the string of an edge, run gap run gap run, is hashed from its three runs and the hashes and lengths in its gaps.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from jaxsmt.search.nbest.derivation import RULE, UNKNOWN_WORD, Reader
+from jaxsmt.search.nbest.derivation import RULE, UNKNOWN_WORD, Reader, Symbols
 from jaxsmt.search.plan.lists import NO_PAIR
+from jaxsmt.search.rules.grammar import Grammar
 from jaxsmt.text.vocabulary import NONTERMINALS, PAD
 
 NUM_RUNS = 3
 _BASE = np.uint64(0x9E3779B97F4A7C15)
+
+
+class SideReader(Protocol):
+    """Who knows what rules of the grammar and special entries write; see `Reader`."""
+
+    @property
+    def grammar(self) -> Grammar: ...
+
+    @property
+    def special(self) -> Callable[[int, int, int], tuple[int, Symbols, tuple[int, ...]]]: ...
 
 
 class Strings(NamedTuple):
@@ -46,9 +58,17 @@ def sides_of(reader: Reader, entry: np.ndarray, start: np.ndarray) -> tuple[Side
 
     start: of the edges' spans; an unknown word's side depends on where the word stands.
     """
+    tokens, kind, pair, side = tokens_of_entries(reader, reader.plan.lists.pair, entry, start)
+    return Sides(tokens, *cut_sides(tokens), kind, pair), side
+
+
+def tokens_of_entries(
+    reader: SideReader, pair_of_entry: np.ndarray, entry: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Tokens, kinds and pairs as in `Sides`, and the side of each edge; entry, start: [E]."""
     used, side = np.unique(entry, return_inverse=True)
     side = side.reshape(-1)
-    pair = reader.plan.lists.pair[used]
+    pair = pair_of_entry[used]
     tokens, kind = _target_tokens(reader, pair)
     is_copied = (kind == UNKNOWN_WORD) & (tokens[:, 0] != PAD)
     num_copies = int(start.max(initial=-1)) + 1 if is_copied.any() else 0
@@ -58,10 +78,10 @@ def sides_of(reader: Reader, entry: np.ndarray, start: np.ndarray) -> tuple[Side
     tokens = np.concatenate([tokens, copies])
     kind = np.concatenate([kind, np.full(num_copies, UNKNOWN_WORD, np.int8)])
     pair = np.concatenate([np.where(kind[: len(used)] == RULE, pair, -1), np.full(num_copies, -1)])
-    return Sides(tokens, *cut_sides(tokens), kind, pair), side
+    return tokens, kind, pair, side
 
 
-def _target_tokens(reader: Reader, pair: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _target_tokens(reader: SideReader, pair: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Tokens [U, L] and kinds [U] of entries."""
     grammar = reader.grammar
     special = np.flatnonzero(pair <= NO_PAIR)

@@ -9,7 +9,7 @@ from jaxsmt.search.rules.grammar import Grammar, grammar_of_table, grammar_of_un
 from jaxsmt.search.rules.orientations import fixed_logs, names_of, nothing
 from jaxsmt.tm.bounds import feature_bounds
 from jaxsmt.tm.features import LOG_FLOOR, application_features
-from jaxsmt.tm.reordering import application_orientations, orientation_weights
+from jaxsmt.tm.reordering import ORIENTATION_NAMES, application_orientations, orientation_weights
 from jaxsmt.tm.scored import ScoredTable
 from jaxsmt.tm.union import UnionView
 from jaxsmt.tm.weights import FEATURE_NAMES, P_SOURCE, P_TARGET, check_feature_weights
@@ -132,6 +132,12 @@ def fixed_rules(table: ScoredTable, reordering: np.ndarray | None = None) -> Fix
     """reordering: [P, 6] probabilities of orientations, NaN for pairs without any; see `read_reordering_table`."""
     grammar, logs = grammar_of_table(table)
     return FixedRules(table, grammar, logs, None if reordering is None else fixed_logs(reordering))
+
+
+def num_orientations(rules: RuleModel) -> int:
+    """O, of `orientations_of`."""
+    names = rules.orientation_names if isinstance(rules, OrientedRules) else ()
+    return len(names or ORIENTATION_NAMES)
 
 
 def orientations_of(

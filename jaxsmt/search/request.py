@@ -1,0 +1,91 @@
+"""What is asked of a decoder: sentences with their weights, and how to search."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.ragged import Ragged
+from jaxsmt.search.chart.kernel import Beam
+from jaxsmt.search.plan.planning import check_forced
+from jaxsmt.search.rules.model import RuleModel, num_orientations
+from jaxsmt.search.stack.config import StackConfig
+from jaxsmt.search.weights import SearchWeights
+from jaxsmt.text.vocabulary import UNKNOWN
+
+KINDS = ("chart", "stack")
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """What the search may do.
+
+    beam: how widely it searches.
+    max_span: the longest span of a rule; above it only glue.
+    table_limit: translations of a source side that are tried, the best ones under the weights at hand.
+    swap_span: spans up to this many words may also be two blocks in order or swapped; 0 is never.
+    drop_unknown: leaves unknown words out instead of copying them.
+    kind: chart (CKY, any rules) or stack (phrases that may move).
+    stack: of the stack search; beam, max_span and swap_span are the chart's.
+    """
+
+    beam: Beam = field(default_factory=Beam)
+    max_span: int = 10
+    table_limit: int = 20
+    swap_span: int = 0
+    drop_unknown: bool = False
+    kind: str = "chart"
+    stack: StackConfig = field(default_factory=StackConfig)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise UserError(f"search.kind is '{self.kind}': choose one of {', '.join(KINDS)}")
+        for name, least, most in (("max_span", 1, 200), ("table_limit", 1, 2047), ("swap_span", 0, 200)):
+            if not least <= getattr(self, name) <= most:
+                raise UserError(f"search.{name} is {getattr(self, name)}: give a number from {least} to {most}")
+        if self.swap_span > self.max_span:
+            raise UserError(
+                f"search.swap_span is {self.swap_span} and search.max_span {self.max_span}: it cannot be longer"
+            )
+
+
+@dataclass(frozen=True)
+class Request:
+    """B sentences to translate.
+
+    sentences: source ids (UNKNOWN where the rules' vocabulary lacks the word).
+    copy_ids: [T] the same words as the language model knows them, for copying; None: unknown to it.
+    weights: log-linear weights.
+    mixture: component weights λ, [4, D] for all sentences or [B, 4, D], of an ensemble [D] or [B, D]; None: equal ones,
+        or nothing to mix.
+    lm_mixture: [D] or [B, D] weights of the language models; None for a single one.
+    forced: (sentence, start, end) → target ids that the span must become.
+    """
+
+    sentences: Ragged
+    copy_ids: np.ndarray | None = None
+    weights: SearchWeights = field(default_factory=SearchWeights)
+    mixture: Any = None
+    lm_mixture: Any = None
+    forced: Mapping[tuple[int, int, int], Sequence[int]] = field(default_factory=dict)
+
+
+def complete_request(request: Request, rules: RuleModel) -> Request:
+    """The request with everything given for each sentence, checked."""
+    num = len(request.sentences)
+    copy_ids = request.copy_ids
+    if copy_ids is None:
+        copy_ids = np.full(len(request.sentences.values), UNKNOWN, np.int32)
+    check_forced(request.forced, request.sentences.lengths)
+    lm_mixture = request.lm_mixture
+    if lm_mixture is not None:
+        lm_mixture = np.broadcast_to(np.asarray(lm_mixture, np.float32), (num, np.shape(lm_mixture)[-1]))
+    return replace(
+        request,
+        copy_ids=copy_ids,
+        weights=request.weights.of_sentences(num, len(rules.grammar.feature_names), num_orientations(rules)),
+        mixture=rules.check_mixture(request.mixture, num),
+        lm_mixture=lm_mixture,
+    )

@@ -1,0 +1,177 @@
+"""The stack decoder: sentences in, derivations out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.ragged import Ragged
+from jaxsmt.search.chart.kernel import IMPOSSIBLE
+from jaxsmt.search.chart.rows import SearchLm
+from jaxsmt.search.nbest.derivation import Derivation
+from jaxsmt.search.plan.forest import Sizes
+from jaxsmt.search.plan.matching import Matches, match_patterns
+from jaxsmt.search.plan.planning import forced_allows
+from jaxsmt.search.plan.profiles import Profiles, distinct_profiles
+from jaxsmt.search.plan.ranking import rank_rules
+from jaxsmt.search.plan.targets import TargetPrograms
+from jaxsmt.search.request import Request, SearchConfig, complete_request
+from jaxsmt.search.rules.grammar import Programs
+from jaxsmt.search.rules.model import RuleModel
+from jaxsmt.search.stack.kernel import Stacks, fill_stacks
+from jaxsmt.search.stack.planning import StackPlan, phrase_length, plan_stack, special_spans, word_class
+from jaxsmt.search.stack.reading import StackReader
+from jaxsmt.search.statistics import SearchCounts, SearchStatistics
+from jaxsmt.search.weights import SearchWeights
+from jaxsmt.text.vocabulary import NONTERMINALS
+
+BATCH_SIZES = {"cpu": (1, 8, 32)}  # sentences decoded at once, by kind of device
+_WIDE_BATCHES = (1, 16, 256)
+
+
+class StackBatch(NamedTuple):
+    """Sentences `rows` of a request, planned and decoded."""
+
+    rows: np.ndarray
+    plan: StackPlan
+    profiles: Profiles
+    stacks: Stacks
+    reader: StackReader
+
+
+@dataclass(frozen=True)
+class StackDecoder:
+    """Phrases and language models made ready for the stack search. See `make_decoder`."""
+
+    end_words: ClassVar[int] = 0  # <s> and </s> do not count as words
+    rules: RuleModel
+    lms: tuple[SearchLm, ...]
+    config: SearchConfig
+    lm_ids: np.ndarray  # [V] int32: the language model's ids of target words
+    targets: tuple[TargetPrograms, ...]  # for each language model
+    statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
+
+    @property
+    def lm(self) -> SearchLm:
+        """The first language model."""
+        return self.lms[0]
+
+    def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
+        """The best derivation of every sentence; `sizes` fixes the number of sentences of a batch."""
+        found: dict[int, Derivation] = {}
+        for batch in self.batches(request, sizes):
+            stacks = jax.device_get(batch.stacks)
+            best = stacks.total.argmax(1)
+            for place, row in enumerate(batch.rows.tolist()):
+                slot = int(best[place])
+                total = float(stacks.total[place, slot])
+                assert total > IMPOSSIBLE / 2, "unknown words pass through, so there is always a derivation"
+                found[row] = Derivation(batch.reader.best(stacks, place, slot), total)
+        return [found[row] for row in range(len(request.sentences))]
+
+    def batches(self, request: Request, sizes: Sizes | None = None, keep_edges: bool = False) -> Iterator[StackBatch]:
+        """Decodes batch by batch, sentences of about one length together."""
+        batch_size = None if sizes is None else sizes.sentences
+        request = complete_request(request, self.rules)
+        self._check_lm(request)
+        order = np.argsort(request.sentences.lengths, kind="stable")
+        request = _reordered(request, order)
+        matches = match_patterns(self.rules.grammar.trie, request.sentences, len(self.rules.grammar.trie))
+        matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
+        for rows in _cut(request.sentences.lengths, batch_size):
+            batch = self._decode(request, matches, rows, batch_size, keep_edges)
+            lengths = batch.plan.lengths
+            counts = SearchCounts(len(rows), int(lengths.sum()), int((lengths + 1).sum()), batch.plan.num_spans)
+            self.statistics.add_counts(counts, batch.stacks.num_scored)
+            yield batch._replace(rows=order[rows])
+
+    def _check_lm(self, request: Request) -> None:
+        num = self.lm.automaton.num_models
+        if num > 1 and np.shape(request.lm_mixture)[-1:] != (num,):
+            raise UserError(f"there are {num} language models: give {num} weights for them (lm_mixture)")
+
+    def _decode(
+        self, request: Request, matches: Matches, rows: np.ndarray, batch_size: int | None, keep_edges: bool
+    ) -> StackBatch:
+        matches = _of_sentences(matches, rows)
+        forced = {(key[0] - int(rows[0]), *key[1:]): ids for key, ids in request.forced.items() if key[0] in rows}
+        weights = SearchWeights(**{name: value[rows] for name, value in vars(request.weights).items()})
+        profiles = distinct_profiles(
+            weights,
+            None if request.mixture is None else request.mixture[rows],
+            None if request.lm_mixture is None else request.lm_mixture[rows],
+        )
+        lengths = request.sentences.lengths[rows]
+        ranking = rank_rules(self.rules, matches, profiles, self._programs_of, self.config.table_limit)
+        assert request.copy_ids is not None
+        copies = Ragged(request.copy_ids, request.sentences.offsets).take(rows)
+        special, entries = special_spans(
+            lengths, ranking, profiles, copies, forced, self.lm_ids, self.config.drop_unknown
+        )
+        shape = (
+            _fitting(len(rows), batch_size),
+            word_class(int(lengths.max())),
+            phrase_length(len(self.rules.grammar.trie), list(forced)),
+        )
+        plan = plan_stack(self.rules, ranking, special, entries, self.targets[0], profiles, lengths, shape)
+        stacks = fill_stacks(self.lms, plan.options, self.config.stack, self.config.table_limit, keep_edges)
+
+        def describe(number: int, start: int, end: int) -> Any:
+            return entries.symbols(number, start, end, self.config.drop_unknown)
+
+        return StackBatch(rows, plan, profiles, stacks, StackReader(plan, self.rules.grammar, describe))
+
+    def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[Programs, np.ndarray]:
+        return self.targets[0].programs_of(self.rules.grammar.target_index[pairs], user, profiles)
+
+
+def stack_decoder(
+    rules: RuleModel, lms: tuple[SearchLm, ...], config: SearchConfig, lm_ids: np.ndarray,
+    targets: tuple[TargetPrograms, ...],
+) -> StackDecoder:  # fmt: skip
+    """A decoder for phrases; see `jaxsmt.search.decoder.make_decoder`."""
+    if np.isin(rules.grammar.source_sides, NONTERMINALS).any():
+        raise UserError("the rules have gaps, and search.kind is 'stack': search them with kind 'chart'")
+    return StackDecoder(rules, lms, config, lm_ids, targets)
+
+
+def _batch_sizes() -> tuple[int, ...]:
+    return BATCH_SIZES.get(jax.default_backend(), _WIDE_BATCHES)
+
+
+def _fitting(num: int, batch_size: int | None) -> int:
+    return batch_size or next(size for size in _batch_sizes() if num <= size)
+
+
+def _cut(lengths: np.ndarray, batch_size: int | None) -> list[np.ndarray]:
+    """Consecutive sentences of one class of lengths, as many as a batch holds; lengths: [B] ascending."""
+    most = batch_size or _batch_sizes()[-1]
+    classes = np.array([word_class(int(length)) for length in lengths], np.int64)
+    bounds = np.flatnonzero(np.diff(classes, prepend=-1, append=-1)).tolist()
+    return [np.arange(at, min(at + most, end)) for begin, end in pairwise(bounds) for at in range(begin, end, most)]
+
+
+def _reordered(request: Request, order: np.ndarray) -> Request:
+    """The sentences of a complete request in another order."""
+    assert request.copy_ids is not None
+    place = np.argsort(order)
+    return replace(
+        request,
+        sentences=request.sentences.take(order),
+        copy_ids=Ragged(request.copy_ids, request.sentences.offsets).take(order).values,
+        weights=SearchWeights(**{name: value[order] for name, value in vars(request.weights).items()}),
+        mixture=None if request.mixture is None else request.mixture[order],
+        lm_mixture=None if request.lm_mixture is None else request.lm_mixture[order],
+        forced={(int(place[row]), start, end): ids for (row, start, end), ids in request.forced.items()},
+    )
+
+
+def _of_sentences(matches: Matches, rows: np.ndarray) -> Matches:
+    """The matches of consecutive sentences, which become 0, 1, …"""
+    begin, end = np.searchsorted(matches.sentence, [rows[0], rows[-1] + 1])
+    part = matches.take(np.arange(begin, end))
+    return replace(part, sentence=part.sentence - rows[0])

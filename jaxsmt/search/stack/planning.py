@@ -1,0 +1,172 @@
+"""From matched phrases to the device's `Options`: lists of phrases by span, ranked for each orientation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsmt.common.ragged import Ragged
+from jaxsmt.search.chart.kernel import IMPOSSIBLE
+from jaxsmt.search.nbest.derivation import FORCED, UNKNOWN_WORD
+from jaxsmt.search.plan.forest import Layout
+from jaxsmt.search.plan.lists import NO_PAIR, RuleLists, assemble_lists
+from jaxsmt.search.plan.planning import Spans, SpecialEntries, unknown_positions
+from jaxsmt.search.plan.profiles import Profiles
+from jaxsmt.search.plan.ranking import Ranking, descending_in_lists
+from jaxsmt.search.plan.targets import TargetPrograms
+from jaxsmt.search.rules.model import RuleModel, orientations_of
+from jaxsmt.search.stack.kernel import MONO, NO_ENTRY, Options
+from jaxsmt.text.vocabulary import PAD
+
+WORD_CLASSES = (8, 16, 24, 32, 48, 64, 96, 128)  # a device program for each; longer ones in steps of the last
+LEAST_ENTRIES = 1 << 12
+
+
+class Spanned(NamedTuple):
+    """Spans and the lists of options they may use; [M] each."""
+
+    sentence: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    rule_list: np.ndarray
+
+
+@dataclass(frozen=True)
+class StackPlan:
+    """A batch ready for the device, and what is needed to read the stacks again.
+
+    options: arrays of static shapes, on the host.
+    pair: [E] rule of the grammar, or NO_PAIR - n for special entry n; that of NO_ENTRY means nothing.
+    lengths: [B] of the sentences that there are.
+    num_spans: spans with options.
+    """
+
+    options: Options
+    pair: np.ndarray
+    lengths: np.ndarray
+    num_spans: int
+
+
+def word_class(num_words: int) -> int:
+    """The static length of a sentence's arrays."""
+    last = WORD_CLASSES[-1]
+    return next((size for size in WORD_CLASSES if num_words <= size), -(-num_words // last) * last)
+
+
+def special_spans(
+    lengths: np.ndarray, ranking: Ranking, profiles: Profiles, copy_ids: Ragged, forced: Spans,
+    lm_ids: np.ndarray, drop_unknown: bool,
+) -> tuple[Spanned, SpecialEntries]:  # fmt: skip
+    """Unknown words and forced translations."""
+    entries = SpecialEntries(ranking.num_lists)
+    columns: list[tuple[int, int, int, int]] = []
+    of_sentence, known = profiles.of_sentence, {}
+    sentence, position = unknown_positions(Layout(lengths, 1), ranking.matches, forced)
+    words = np.full(len(sentence), PAD) if drop_unknown else copy_ids.values[copy_ids.offsets[sentence] + position]
+    for row, place, word in zip(sentence.tolist(), position.tolist(), words.tolist(), strict=True):
+        key = int(of_sentence[row]), word
+        if key not in known:
+            known[key] = entries.add(UNKNOWN_WORD, key[0], [] if drop_unknown else [word])
+        columns.append((row, place, place + 1, known[key]))
+    for (row, start, end), tokens in sorted(forced.items()):
+        side = lm_ids[list(tokens)].tolist() if len(tokens) else []
+        columns.append((row, start, end, entries.add(FORCED, int(of_sentence[row]), side, tuple(tokens))))
+    return Spanned(*np.array(columns, np.int64).reshape(-1, 4).T), entries
+
+
+def plan_stack(
+    rules: RuleModel, ranking: Ranking, special: Spanned, entries: SpecialEntries, targets: TargetPrograms,
+    profiles: Profiles, lengths: np.ndarray, shape: tuple[int, int, int],
+) -> StackPlan:  # fmt: skip
+    """shape: B, N and L, the static sizes."""
+    weights = profiles.weights
+    programs = targets.special_programs(entries, profiles)
+    lists = assemble_lists(ranking, programs, entries.scores(programs, weights))
+    matches = ranking.matches
+    spans = Spanned(
+        *(np.concatenate(parts) for parts in zip(
+            (matches.sentence, matches.start, matches.end, ranking.rule_list), special, strict=True
+        ))
+    )  # fmt: skip
+    list_of_entry = np.repeat(np.arange(len(lists.count)), lists.count)
+    profile_of_list = np.zeros(len(lists.count), np.int64)
+    profile_of_list[spans.rule_list] = profiles.of_sentence[spans.sentence]
+    before, after = _orientation_scores(rules, lists, profile_of_list[list_of_entry], profiles)
+    size = max(LEAST_ENTRIES, 1 << len(lists.score).bit_length())
+    ranked, worth = _ranked(lists.score, before, after, list_of_entry, size)
+    first, count = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    place = spans.sentence, spans.start, spans.end - spans.start - 1
+    first[place], count[place] = lists.first[spans.rule_list] + 1, lists.count[spans.rule_list]
+    of_sentence = profiles.of_sentence
+
+    def by_sentence(values: np.ndarray) -> np.ndarray:
+        return _filled(values[of_sentence].astype(np.float32), shape[0], 0)
+
+    mixture = profiles.lm_mixture
+    options = Options(
+        (_filled(lists.rows[np.maximum(lists.program[:, 0], 0)], size, 1),),
+        _filled(lists.score, size, 1),
+        _filled(before, size, 1),
+        _filled(after, size, 1),
+        ranked,
+        worth,
+        first,
+        count,
+        _filled(lengths.astype(np.int32), shape[0], 0),
+        by_sentence(weights.lm)[:, None],
+        by_sentence(weights.distortion),
+        by_sentence(weights.norm),
+        (None if mixture is None else _mixtures(by_sentence(mixture)),),
+    )
+    pair = np.concatenate([[NO_PAIR], lists.pair])
+    return StackPlan(options, pair, lengths, len(spans.sentence))
+
+
+def _orientation_scores(
+    rules: RuleModel, lists: RuleLists, profile: np.ndarray, profiles: Profiles
+) -> tuple[np.ndarray, np.ndarray]:
+    """[E, 3] float32 each: weighted orientations to the previous and to the next phrase; specials have none."""
+    scores = np.zeros((len(lists.pair), 2, 3), np.float32)
+    weights = profiles.weights.reordering
+    known = np.flatnonzero(lists.pair > NO_PAIR)
+    if weights.any() and len(known):
+        logs = orientations_of(rules, lists.pair[known], profile[known], profiles.mixture)
+        scores[known] = (logs * weights[profile[known]]).reshape(len(known), -1, 2, 3).sum(1)
+    return scores[:, 0], scores[:, 1]
+
+
+def _ranked(
+    score: np.ndarray, before: np.ndarray, after: np.ndarray, list_of_entry: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """[3, size] each: the options of each list by falling worth in an orientation, as monotone neighbours see them."""
+    ranked, worth = np.full((3, size), NO_ENTRY, np.int32), np.full((3, size), 2 * IMPOSSIBLE, np.float32)
+    end = len(score) + 1
+    for orientation in range(3):
+        if orientation > MONO and (before[:, orientation] == before[:, MONO]).all():
+            ranked[orientation], worth[orientation] = ranked[MONO], worth[MONO]
+            continue
+        own = score + before[:, orientation] + after[:, MONO]
+        order = descending_in_lists(own, list_of_entry)
+        ranked[orientation, 1:end], worth[orientation, 1:end] = order + 1, own[order]
+    return ranked, worth
+
+
+def _mixtures(values: np.ndarray) -> np.ndarray:
+    """Mixtures [B, D] in which sentences that are not there have one too."""
+    empty = ~values.any(1)
+    values[empty, 0] = 1
+    return values
+
+
+def _filled(values: np.ndarray, size: int, first: int) -> np.ndarray:
+    """`values` from row `first` on, zeros elsewhere."""
+    full = np.zeros((size, *values.shape[1:]), values.dtype)
+    full[first : first + len(values)] = values
+    return full
+
+
+def phrase_length(depth: int, forced: Sequence[tuple[int, int, int]]) -> int:
+    """L: the longest option; depth: of the grammar's trie. Few sizes, so that a glossary costs few compilations."""
+    longest = max((end - start for _, start, end in forced), default=0)
+    return max(depth, 1) if longest <= depth else -(-longest // 8) * 8

@@ -1,0 +1,162 @@
+"""The stack search against enumeration of all segmentations, orders and translations."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.ragged import ragged_from_rows
+from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.nbest.rescoring import rescore
+from jaxsmt.search.plan.forest import Sizes
+from jaxsmt.search.rules.model import fixed_rules
+from jaxsmt.search.stack.config import StackConfig
+from jaxsmt.search.translation import translate
+from jaxsmt.text.vocabulary import NUM_RESERVED
+from tests.search.search_oracle import random_sentences, random_table
+from tests.search.stack_oracle import WEIGHTS, random_setting, scored_outputs
+
+WIDE = StackConfig(kept=128, spans=512, scored=1024, slack=1000.0, threshold=1000.0)
+NARROW = StackConfig(kept=3, spans=6, scored=8)
+LENGTHS = [0, 1, 2, 3, 4, 5, 4, 1]
+
+
+def decoder_of(table, orientations, automaton, stack=WIDE, **more):
+    return make_decoder(
+        fixed_rules(table, orientations), automaton, SearchConfig(table_limit=8, kind="stack", stack=stack, **more)
+    )
+
+
+@pytest.mark.parametrize(("order", "limit"), [(3, 0), (3, 2), (3, 6), (3, -1), (1, 6), (4, 2)])
+def test_a_wide_stack_finds_the_best_of_all_derivations(order, limit):
+    table, orientations, automaton, random = random_setting(10 * order + limit + 1, order)
+    sentences = random_sentences(random, LENGTHS)
+    decoder = decoder_of(table, orientations, automaton, replace(WIDE, distortion_limit=limit))
+    request = Request(sentences, weights=WEIGHTS)
+    derivations = decoder.translate(request)
+    features = rescore(decoder, request, derivations)
+    for row, derivation in enumerate(derivations):
+        score, tokens = scored_outputs(table, orientations, automaton, sentences[row], limit)[0]
+        assert derivation.score == pytest.approx(score, abs=1e-4)
+        assert features.score[row] == pytest.approx(score, abs=1e-4)
+        if derivation.tokens != tokens:  # of equal score, then
+            found = dict(map(reversed, scored_outputs(table, orientations, automaton, sentences[row], limit)))
+            assert found[derivation.tokens] == pytest.approx(score, abs=1e-4)
+
+
+def test_a_narrow_stack_states_the_score_of_what_it_found():
+    table, orientations, automaton, random = random_setting(5)
+    sentences = random_sentences(random, [5] * 6)
+    decoder = decoder_of(table, orientations, automaton, NARROW)
+    request = Request(sentences, weights=WEIGHTS)
+    derivations = decoder.translate(request)
+    features = rescore(decoder, request, derivations)
+    for row, derivation in enumerate(derivations):
+        found = {tokens: score for score, tokens in scored_outputs(table, orientations, automaton, sentences[row], 6)}
+        assert derivation.tokens in found
+        assert derivation.score <= max(found.values()) + 1e-4
+        assert features.score[row] == pytest.approx(derivation.score, abs=1e-4)
+
+
+def test_sentences_do_not_depend_on_their_batch():
+    table, orientations, automaton, random = random_setting(6)
+    sentences = random_sentences(random, [3, 8, 7, 0, 5, 8, 1])
+    decoder = decoder_of(table, orientations, automaton, NARROW)
+    together = decoder.translate(Request(sentences, weights=WEIGHTS))
+    for size in (1, 3):
+        again = decoder.translate(Request(sentences, weights=WEIGHTS), Sizes(sentences=size))
+        assert [item.score for item in again] == [item.score for item in together]
+        assert [item.root for item in again] == [item.root for item in together]
+
+
+def test_weights_of_each_sentence_are_its_own():
+    table, orientations, automaton, random = random_setting(7)
+    sentences = random_sentences(random, [4, 4, 4])
+    decoder = decoder_of(table, orientations, automaton)
+    vectors = [WEIGHTS, replace(WEIGHTS, distortion=0.0, lm=0.3), replace(WEIGHTS, reordering=(0.0,) * 6)]
+    columns = {name: np.array([getattr(vector, name) for vector in vectors]) for name in vars(WEIGHTS)}
+    found = decoder.translate(Request(sentences, weights=type(WEIGHTS)(**columns)))
+    for row, weights in enumerate(vectors):
+        score, _ = scored_outputs(table, orientations, automaton, sentences[row], 6, weights=weights)[0]
+        assert found[row].score == pytest.approx(score, abs=1e-4)
+
+
+def test_rules_without_orientations_are_moved_by_distance_alone():
+    table, _, automaton, random = random_setting(8)
+    sentences = random_sentences(random, [4, 5])
+    found = decoder_of(table, None, automaton).translate(Request(sentences, weights=WEIGHTS))
+    for row in range(2):
+        score, _ = scored_outputs(table, None, automaton, sentences[row], 6)[0]
+        assert found[row].score == pytest.approx(score, abs=1e-4)
+
+
+def test_forced_spans_are_kept_whole():
+    table, orientations, automaton, random = random_setting(9)
+    sentences = random_sentences(random, [5, 5, 12])
+    u, v = NUM_RESERVED, NUM_RESERVED + 1
+    forced = {(0, 1, 3): [u, v, u], (1, 0, 1): [], (1, 3, 5): [v], (2, 1, 11): [u]}
+    decoder = decoder_of(table, orientations, automaton)
+    found = decoder.translate(Request(sentences, weights=WEIGHTS, forced=forced))
+    for row in range(2):
+        own = {(start, end): ids for (at, start, end), ids in forced.items() if at == row}
+        score, _ = scored_outputs(table, orientations, automaton, sentences[row], 6, own)[0]
+        assert found[row].score == pytest.approx(score, abs=1e-4)
+    assert (0, 1) not in [(start, end) for start, end, _ in found[1].segments]  # it became no word
+    assert (1, 11, 1) in found[2].segments
+
+
+def test_unknown_words_are_copied_or_dropped():
+    table, orientations, automaton, _ = random_setting(3)
+    nobody = NUM_RESERVED + 3
+    sentences = ragged_from_rows([[nobody], [nobody, NUM_RESERVED, nobody]])
+    copied = decoder_of(table, orientations, automaton).translate(Request(sentences, weights=WEIGHTS))
+    assert copied[0].tokens == (-1,)
+    assert copied[0].alignment == [(0, 0)]
+    assert copied[0].unknown_positions == [0]
+    assert copied[0].segments == [(0, 1, 1)]
+    dropped = decoder_of(table, orientations, automaton, drop_unknown=True)
+    found = dropped.translate(Request(sentences, weights=WEIGHTS))
+    assert found[0].tokens == ()
+    assert found[0].unknown_positions == [0]
+    assert all(token >= 0 for token in found[1].tokens)
+
+
+def test_words_are_aligned_across_jumps():
+    table, orientations, automaton, random = random_setting(12)
+    sentences = random_sentences(random, [6])
+    derivation = decoder_of(table, orientations, automaton).translate(Request(sentences, weights=WEIGHTS))[0]
+    covered = sorted(place for start, end, _ in derivation.segments for place in range(start, end))
+    assert covered == list(range(6))
+    begin = 0
+    for start, end, size in derivation.segments:
+        for source, target in derivation.alignment:
+            assert (start <= source < end) == (begin <= target < begin + size)
+        begin += size
+
+
+def test_long_sentences_are_cut_and_joined():
+    table, orientations, automaton, random = random_setting(13)
+    sentences = random_sentences(random, [9, 2])
+    decoder = decoder_of(table, orientations, automaton, NARROW)
+    found = translate(decoder, Request(sentences, weights=WEIGHTS), max_words=4)
+    assert [len(item.parts) for item in found] == [3, 1]
+    assert sum(end - start for start, end, _ in found[0].segments) <= 9
+
+
+def test_rules_with_gaps_are_refused():
+    random = np.random.default_rng(0)
+    _, _, automaton, _ = random_setting(3)
+    with pytest.raises(UserError, match="gaps"):
+        decoder_of(random_table(random, 20, 2), None, automaton)
+
+
+@pytest.mark.parametrize("setting", [{"kept": 0}, {"distortion_limit": -2}, {"slack": -1.0}, {"threshold": -0.1}])
+def test_settings_are_checked(setting):
+    with pytest.raises(UserError, match=r"search\.stack"):
+        StackConfig(**setting)
+
+
+def test_an_empty_request_has_no_derivations():
+    table, orientations, automaton, _ = random_setting(3)
+    assert decoder_of(table, orientations, automaton).translate(Request(ragged_from_rows([]), weights=WEIGHTS)) == []
