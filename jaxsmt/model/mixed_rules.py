@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxsmt.model.mixing import COUNTS, FILL_UP, LINEAR, LOG_LINEAR, MixingConfig
+from jaxsmt.model.tuned_weights import vector_of
 from jaxsmt.search.rules.model import RuleModel, mixed_rules
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.tm.component import Component
@@ -49,14 +50,14 @@ def _ensemble(union: UnionView, table: ComponentTable, weights: np.ndarray, conf
 
 def fitting_weights(weights: SearchWeights, config: MixingConfig, num_components: int) -> SearchWeights:
     """Weights of the four features as weights of what the operation makes of them, which give about the same scores."""
-    rule = np.array(weights.rule)
+    rule, reordering = np.array(weights.rule), np.array(weights.reordering)
     if config.operation == LOG_LINEAR:
-        rule = np.repeat(rule[None], num_components, axis=0).reshape(-1) / num_components
+        rule, reordering = (np.tile(part, num_components) / num_components for part in (rule, reordering))
     elif config.operation == FILL_UP:
         rule = np.concatenate([rule, np.zeros(num_components - 1)])
     elif config.is_ensemble:
         rule = np.array([norm_of(weights)])
-    return dataclasses.replace(weights, rule=tuple(rule.tolist()))
+    return dataclasses.replace(weights, rule=tuple(rule.tolist()), reordering=tuple(reordering.tolist()))
 
 
 def normalised_rule(weights: SearchWeights) -> tuple[float, ...]:
@@ -66,5 +67,4 @@ def normalised_rule(weights: SearchWeights) -> tuple[float, ...]:
 
 def norm_of(weights: SearchWeights) -> float:
     """The L1 norm of all weights but that of unknown words, which is no matter of taste."""
-    values = (*weights.rule, weights.lm, weights.word_penalty, weights.phrase_penalty, weights.glue, weights.swap)
-    return float(np.abs(values).sum()) or 1.0
+    return float(np.abs(vector_of(weights)).sum()) or 1.0

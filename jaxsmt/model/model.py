@@ -116,7 +116,12 @@ class Model:
             return np.array(self.known.mixtures[label])
         else:
             vector = fixed_weights(config, label, self.names)
-        return vector if config.weights_are_shared else np.repeat(vector[None], len(FEATURE_NAMES), axis=0)
+        return vector if config.weights_are_shared else np.repeat(vector[None], self._num_rows, axis=0)
+
+    @cached_property
+    def _num_rows(self) -> int:
+        """Of component weights λ: four features, and a fifth row where orientations were fitted too."""
+        return max([len(FEATURE_NAMES), *map(len, self.known.mixtures.values())])
 
     def lm_mixture(self, label: str | None = None, given: Sequence[float] | None = None) -> np.ndarray:
         """Weights of the language models [D], sum 1: given ones, those fitted to the label's text, or common ones."""

@@ -11,7 +11,7 @@ from jaxsmt.search.weights import SearchWeights
 class Profile:
     """How one kind of text is translated.
 
-    mixture: component weights λ, [4, D]; [D] where models are mixed as wholes.
+    mixture: component weights λ, [4, D], or [5, D] with those of orientations; [D] where models are mixed as wholes.
     lm_mixture: [D] weights of the language models, sum 1.
     weights: log-linear weights.
     label: the kind of text, where it has a name.

@@ -55,10 +55,10 @@ class NBestList:
     outputs: Sequence[Sequence[str]]
     features: FeatureVectors
 
-    def moses_lines(self, number: int, with_swaps: bool) -> Iterator[str]:
-        """In Moses' format, as sentence `number`."""
+    def moses_lines(self, number: int, own_features: Sequence[str]) -> Iterator[str]:
+        """In Moses' format, as sentence `number`; own_features: of the search."""
         links = [found.alignment for found in self.listed]
-        return nbest_lines(number, self.outputs, self.features, 0, with_swaps=with_swaps, alignments=links)
+        return nbest_lines(number, self.outputs, self.features, 0, own_features, alignments=links)
 
 
 class Translator(Protocol):
@@ -73,8 +73,8 @@ class Translator(Protocol):
         """Of all that was searched so far."""
 
     @property
-    def swaps_blocks(self) -> bool:
-        """Whether translations have a feature of swapped blocks."""
+    def own_features(self) -> tuple[str, ...]:
+        """Names of the features that not every search has."""
 
     def translate(self, text: SourceText, profiles: Sequence[Profile] | None = None) -> list[TranslatedLine]:
         """One translated line for each line; an empty line stays empty."""
@@ -131,9 +131,9 @@ class PlainTranslator:
         return self.decoder.statistics
 
     @property
-    def swaps_blocks(self) -> bool:
-        """Whether translations have a feature of swapped blocks."""
-        return self.decoder.config.swap_span > 1
+    def own_features(self) -> tuple[str, ...]:
+        """Names of the features that not every search has."""
+        return self.decoder.config.own_features
 
     @cached_property
     def _break_ids(self) -> list[int]:

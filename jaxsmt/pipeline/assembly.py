@@ -80,6 +80,8 @@ def first_draft(
     """A model that mixes nothing yet; lines: all that it will translate before it is written."""
     loaded = [load_component(part.folder / FOLDER) for part in components.values()]
     source, target = with_words_of(loaded, sides)
+    search = search.for_phrases(all(component.kind == "phrase" for component in loaded))
+    weights = weights.only(search.own_features)  # there is nothing else to weigh or to tune
     model = Model(Rules(loaded), source, target, load_language_models(lms.artefact.folder), search, weights)
     return Draft(model.for_text(source_text(source, lines)), components, lms)
 

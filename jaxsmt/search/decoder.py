@@ -26,6 +26,7 @@ from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.decoder import StackDecoder, stack_decoder
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.weights import SearchWeights
+from jaxsmt.text.vocabulary import NONTERMINALS
 
 __all__ = ["AnyDecoder", "Decoder", "Request", "SearchConfig", "StackDecoder", "complete_request", "make_decoder"]
 SMALL, USUAL = Sizes().scaled(1, 16), Sizes()
@@ -130,7 +131,8 @@ def make_decoder(
 
     lm_ids: [V] the language model's ids of target words; None: it uses the rules' target vocabulary.
     """
-    grammar, config = rules.grammar, config or SearchConfig()
+    grammar = rules.grammar
+    config = (config or SearchConfig()).for_phrases(not np.isin(grammar.source_sides, NONTERMINALS).any())
     ids = np.arange(len(grammar.target_vocabulary), dtype=np.int32) if lm_ids is None else np.asarray(lm_ids, np.int32)
     lm = prepare_lm(automaton)
     targets = target_programs(lm, grammar, ids)

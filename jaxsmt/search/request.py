@@ -15,7 +15,7 @@ from jaxsmt.search.stack.config import StackConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.vocabulary import UNKNOWN
 
-KINDS = ("chart", "stack")
+KINDS = ("auto", "chart", "stack")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class SearchConfig:
     table_limit: translations of a source side that are tried, the best ones under the weights at hand.
     swap_span: spans up to this many words may also be two blocks in order or swapped; 0 is never.
     drop_unknown: leaves unknown words out instead of copying them.
-    kind: chart (CKY, any rules) or stack (phrases that may move).
+    kind: chart (CKY, any rules), stack (phrases that may move), or auto: stack for phrases, chart for rules with gaps.
     stack: of the stack search; beam, max_span and swap_span are the chart's.
     """
 
@@ -49,6 +49,17 @@ class SearchConfig:
             raise UserError(
                 f"search.swap_span is {self.swap_span} and search.max_span {self.max_span}: it cannot be longer"
             )
+
+    def for_phrases(self, is_phrases: bool) -> "SearchConfig":
+        """The search with a kind that suits rules without gaps, or with them, where it is to be found out."""
+        return replace(self, kind="stack" if is_phrases else "chart") if self.kind == "auto" else self
+
+    @property
+    def own_features(self) -> tuple[str, ...]:
+        """Names of the weights, of those that not every search has, that this one has."""
+        if self.kind == "stack":
+            return ("distortion", "reordering")
+        return ("glue", "swap") if self.swap_span > 1 else ("glue",)
 
 
 @dataclass(frozen=True)

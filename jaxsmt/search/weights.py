@@ -1,6 +1,6 @@
 """Log-linear weights of the search, for all sentences or one vector for each."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from jaxsmt.common.errors import UserError
 
 GLUE_STEP = float(np.log(2.718))  # the glue feature of each S → S X, as Moses' glue grammars have it
 NUM_ORIENTATIONS = 6  # features of one reordering table
+OWN_FEATURES = ("glue", "swap", "distortion", "reordering")  # that one search has and another has not
 UNKNOWN_STEP = -100.0  # the unknown-word feature of each source word that nobody knows
 
 
@@ -37,8 +38,8 @@ class SearchWeights:
     glue: Any = -0.2
     swap: Any = -1.0
     unknown: Any = 1.0
-    distortion: Any = 0.0
-    reordering: Any = (0.0,) * NUM_ORIENTATIONS
+    distortion: Any = 0.1
+    reordering: Any = (0.1,) * NUM_ORIENTATIONS
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -46,6 +47,11 @@ class SearchWeights:
                 raise UserError(f"weights.{name} is {value}: give finite numbers")
         if not np.size(self.rule) and np.ndim(self.rule) == 1:
             raise UserError("weights.rule is empty: give four numbers, one for each rule feature")
+
+    def only(self, features: tuple[str, ...]) -> "SearchWeights":
+        """The weights with 0 for those of OWN_FEATURES that are not among `features`."""
+        none = {"glue": 0.0, "swap": 0.0, "distortion": 0.0, "reordering": (0.0,) * len(self.reordering)}
+        return replace(self, **{name: none[name] for name in OWN_FEATURES if name not in features})
 
     @property
     def norm(self) -> np.ndarray:

@@ -232,7 +232,7 @@ def test_swapped_blocks_have_a_weight_that_is_tuned(work_dir, corpus):
     lines = (work_dir / "corpus" / "travel.test.fr").read_text(encoding="utf-8").splitlines()
     translator = plain_translator(model)
     source = source_text(model.source, lines[:2])
-    nbest = [line for found in translator.nbest(source, 20) for line in found.moses_lines(0, translator.swaps_blocks)]
+    nbest = [line for found in translator.nbest(source, 20) for line in found.moses_lines(0, translator.own_features)]
     assert any("Swap0= 1 " in line for line in nbest)
     text = TuningText(source, [("",)] * 2, [None] * 2, [model.profile()] * 2)
     lists = decode_lists(translator, text, tuned, 20)

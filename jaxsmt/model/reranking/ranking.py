@@ -89,8 +89,8 @@ class RankingTranslator(ABC):
         return self.plain.statistics
 
     @property
-    def swaps_blocks(self) -> bool:
-        return self.plain.swaps_blocks
+    def own_features(self) -> tuple[str, ...]:
+        return self.plain.own_features
 
     def line(self, text: SourceText, row: int, found: Translation, label: str | None = None) -> TranslatedLine:
         """What a translation of line `row` is as text; label: of the line."""

@@ -55,7 +55,7 @@ def decode(config: DictConfig) -> None:
             _write_lines(outputs["output"], (line.text for line in lines))
             _write_lines(outputs["alignments"], map(_links, lines))
             for place, ranked in enumerate(listed):
-                _write_lines(outputs["nbest_output"], ranked.moses_lines(number + place, translator.swaps_blocks))
+                _write_lines(outputs["nbest_output"], ranked.moses_lines(number + place, translator.own_features))
             unknown.update(word for line in lines for word in line.unknown)
             number += len(block)
     _report_unknown(config.unknown_words, unknown)

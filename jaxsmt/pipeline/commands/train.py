@@ -1,6 +1,5 @@
 """train.py: from bitexts to a model folder, and what the model does on the test sets."""
 
-import dataclasses
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -45,8 +44,6 @@ def train(config: DictConfig) -> float:
     sources = corpus_sources(config, work_dir)
     text, tm = room_config(TextConfig, config.text), room_config(TmConfig, config.tm)
     search, weights = room_config(SearchConfig, config.search), room_config(SearchWeights, config.weights)
-    if search.swap_span < 2:
-        weights = dataclasses.replace(weights, swap=0.0)  # nothing to weigh or to tune
     extract, mixture = room_config(ExtractConfig, config.extract), room_config(MixingConfig, config.mixture)
     tuner = tuner_config(config.tune) if config.tune.name != NO_TUNER else None
     adapter = adapter_config(config.adapt)

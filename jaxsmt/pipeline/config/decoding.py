@@ -21,6 +21,8 @@ class WeightsSchema:
     glue: float = SearchWeights.glue
     swap: float = SearchWeights.swap
     unknown: float = SearchWeights.unknown
+    distortion: float = SearchWeights.distortion
+    reordering: tuple[float, ...] = SearchWeights.reordering
 
 
 SearchOverrides = overrides_schema_of(SearchConfig)

@@ -10,7 +10,7 @@ from jaxsmt.model.mixed_rules import norm_of, normalised_rule
 from jaxsmt.model.mixing import COUNTS, MixingConfig
 from jaxsmt.model.model import Mixing, Model
 from jaxsmt.model.profiles import LabelSettings
-from jaxsmt.model.tuned_weights import tuned_scalars
+from jaxsmt.model.tuned_weights import tuned_fields
 from jaxsmt.pipeline.stages.tuning import TuningTask, best_mixture, tuning_stage
 from jaxsmt.pipeline.store import Store
 from jaxsmt.search.weights import SearchWeights
@@ -48,8 +48,8 @@ def tuned_alone(store: Store, model: Model, name: str, inputs: Mapping[str, str]
 def shared_weights(found: list[SearchWeights], start: SearchWeights) -> SearchWeights:
     """What lies outside the mixture: means over the models, each scaled to the norm 1, then all to that of `start`."""
     size = norm_of(start)
-    means = {
-        name: float(np.mean([getattr(weights, name) / norm_of(weights) for weights in found])) * size
-        for name in tuned_scalars(start)
-    }
-    return dataclasses.replace(start, rule=(size,), **means)
+    means = {}
+    for name in tuned_fields(start):
+        mean = size * np.mean([np.asarray(getattr(weights, name)) / norm_of(weights) for weights in found], 0)
+        means[name] = tuple(mean.tolist()) if mean.ndim else float(mean)
+    return dataclasses.replace(start, **{**means, "rule": (size,)})

@@ -31,8 +31,10 @@ from jaxsmt.tm.component import load_component
 from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.fit.development import DevelopmentPairs, development_pairs
 from jaxsmt.tm.fit.linear import fit_linear
+from jaxsmt.tm.fit.orientations import fit_orientation_weights
 from jaxsmt.tm.fit.perplexity import fit_instance_weights
 from jaxsmt.tm.fit.results import MixtureFit
+from jaxsmt.tm.reordering import with_orientation_weights
 from jaxsmt.tm.restrict import restricted_components
 from jaxsmt.tm.union import build_union
 from jaxsmt.tm.weights import FEATURE_NAMES
@@ -115,7 +117,10 @@ def _fit(
     )  # fmt: skip
     if kind == LINEAR:
         return fit_linear(pairs, config.linear, component_table(union, usable))
-    return fit_instance_weights(pairs, config.perplexity)
+    fit = fit_instance_weights(pairs, config.perplexity)
+    if pairs.orientations is None or pairs.orientation_counts is None:  # rules with gaps
+        return fit
+    return dataclasses.replace(fit, reordering=fit_orientation_weights(pairs, config.perplexity))
 
 
 def _label_counts(development: Sequence[LabelledText], label: str, extract: ExtractConfig) -> RuleCounts:
@@ -133,12 +138,18 @@ def _as_json(fit: MixtureFit) -> dict[str, Any]:
     def by_label(values: np.ndarray) -> dict[str, list]:
         return dict(zip(fit.set_names, values.tolist(), strict=True))
 
+    weights, bits, equal_bits = fit.weights, fit.cross_entropy, fit.start_cross_entropy
+    features = list(FEATURE_NAMES)
+    if (own := fit.reordering) is not None:
+        features.append("orientation")
+        weights = with_orientation_weights(weights, own.weights)
+        bits, equal_bits = np.c_[bits, own.cross_entropy], np.c_[equal_bits, own.start_cross_entropy]
     return {
-        "features": list(FEATURE_NAMES),
+        "features": features,
         "components": list(fit.component_names),
-        "weights": by_label(fit.weights),
-        "bits": by_label(np.nan_to_num(fit.cross_entropy)),
-        "equal_bits": by_label(np.nan_to_num(fit.start_cross_entropy)),
+        "weights": by_label(weights),
+        "bits": by_label(np.nan_to_num(bits)),
+        "equal_bits": by_label(np.nan_to_num(equal_bits)),
         "pairs_used": by_label(fit.used),
         "pairs_skipped": by_label(fit.skipped),
     }

@@ -5,6 +5,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from jaxsmt.search.nbest.arrays import NBestArrays
 from jaxsmt.search.nbest.derivation import Derivation
 from jaxsmt.search.nbest.rescoring import FeatureVectors
@@ -27,38 +29,40 @@ def output_texts(lists: NBestArrays, source_words: Sequence[Sequence[str]], voca
     return texts
 
 
+MOSES_NAMES = {
+    "unknown": "UnknownWordPenalty0",
+    "lm": "LM0",
+    "word_penalty": "WordPenalty0",
+    "phrase_penalty": "PhrasePenalty0",
+    "rule": "TranslationModel0",
+    "glue": "TranslationModel1",
+    "swap": "Swap0",
+    "distortion": "Distortion0",
+    "reordering": "LexicalReordering0",
+}
+
+
 def nbest_lines(
     number: int,
     outputs: Sequence[Sequence[str]],
     features: FeatureVectors,
     first: int,
+    own: Sequence[str] = ("glue",),
     with_unknown: bool = False,
-    with_swaps: bool = False,
     alignments: Sequence[Sequence[tuple[int, int]]] | None = None,
 ) -> Iterator[str]:
     """Lines for sentence `number`, whose derivations are rows first, first + 1, … of `features`.
 
-    with_unknown: writes the feature of unknown words too, which Moses leaves out; with_swaps: that of swapped blocks.
+    own: features that this search has and others have not (`SearchConfig.own_features`).
+    with_unknown: writes the feature of unknown words too, which Moses leaves out.
     alignments: adds a field of source-target links to each line.
     """
     for place, words in enumerate(outputs):
         row = first + place
-        names = ["LM0", "WordPenalty0", "PhrasePenalty0", "TranslationModel0", "TranslationModel1"]
-        values = [
-            [features.lm[row]],
-            [features.word_penalty[row]],
-            [features.phrase_penalty[row]],
-            features.rule[row],
-            [features.glue[row]],
-        ]
-        if with_swaps:
-            names.append("Swap0")
-            values.append([features.swap[row]])
-        if with_unknown:
-            names.insert(0, "UnknownWordPenalty0")
-            values.insert(0, [features.unknown[row]])
+        fields = [*(["unknown"] if with_unknown else []), "lm", "word_penalty", "phrase_penalty", "rule", *own]
         columns = " ".join(
-            f"{name}= {' '.join(f'{value:.6g}' for value in part)}" for name, part in zip(names, values, strict=True)
+            f"{MOSES_NAMES[name]}= {' '.join(f'{value:.6g}' for value in np.atleast_1d(getattr(features, name)[row]))}"
+            for name in fields
         )
         line = f"{number} ||| {' '.join(words)}  |||  {columns} ||| {features.score[row]:.6g}"
         if alignments is not None:
