@@ -39,7 +39,7 @@ class SearchWeights:
     swap: Any = -1.0
     unknown: Any = 1.0
     distortion: Any = 0.1
-    reordering: Any = (0.1,) * NUM_ORIENTATIONS
+    reordering: Any = (0.2,) * NUM_ORIENTATIONS
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

@@ -13,7 +13,7 @@ from jaxsmt.model.labelling.labellers import GivenLabels, SameLabel
 from jaxsmt.model.source_text import LINES_PER_BLOCK, SourceText, blocks_of, joined_texts, source_text
 from jaxsmt.pipeline.commands.decode import decode
 from jaxsmt.pipeline.commands.train import train
-from jaxsmt.search.decoder import Decoder
+from jaxsmt.search.stack.decoder import StackDecoder
 from jaxsmt.text import encoding
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
@@ -125,7 +125,7 @@ def test_a_folder_is_written_once(folder):
 def test_decoding_does_nothing_twice(folder, monkeypatch, tmp_path):
     """A line is tokenised once and searched once, with n-best lists and labels of its own too."""
     tokenised, searched = Counter(), []
-    cutter, charts = encoding._cutter, Decoder.charts
+    cutter, batches = encoding._cutter, StackDecoder.batches
 
     def counting(language, config):
         def cut(text):
@@ -136,10 +136,10 @@ def test_decoding_does_nothing_twice(folder, monkeypatch, tmp_path):
 
     def observing(decoder, request, *args, **options):
         searched.append(len(request.sentences))
-        return charts(decoder, request, *args, **options)
+        return batches(decoder, request, *args, **options)
 
     monkeypatch.setattr(encoding, "_cutter", counting)
-    monkeypatch.setattr(Decoder, "charts", observing)
+    monkeypatch.setattr(StackDecoder, "batches", observing)
     lines = source_lines(folder, "travel")
     files = {"output": "out", "nbest_output": "nbest", "alignments": "links", "labels_output": "labels"}
     options = [f"{key}={tmp_path / name}" for key, name in files.items()]

@@ -11,15 +11,16 @@ from jaxsmt.pipeline.config.keys import register_all_schemas
 from tests.conftest import REPOSITORY
 
 NUM_PAIRS = 40
+ENOUGH_TO_TUNE = 60  # with fewer pairs there is not a 4-gram to be right about
 COMPONENTS = ("kitchen", "travel")
 
 
-def write_corpus(folder: Path) -> list[str]:
+def write_corpus(folder: Path, num_pairs: int = NUM_PAIRS) -> list[str]:
     """Writes two components, a development and a test set; returns the overrides that name them."""
     demo = generate_demo()
     overrides = ["corpus=files"]
     for domain in COMPONENTS:
-        for part, split, number in (("components", "train", NUM_PAIRS), ("dev", "dev", 8), ("test", "test", 5)):
+        for part, split, number in (("components", "train", num_pairs), ("dev", "dev", 8), ("test", "test", 5)):
             for side, (place, language) in {"source": (0, "fr"), "target": (1, "en")}.items():
                 path = folder / f"{domain}.{split}.{language}"
                 write_text(path, "".join(pair[place] + "\n" for pair in demo[domain][split][:number]))

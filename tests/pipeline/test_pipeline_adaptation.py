@@ -194,7 +194,8 @@ def test_odd_lines_and_lists(run, tmp_path):
 def made(run, dev_sets):
     """A model, a translator, development sentences, and weights that differ a lot: [3, F]."""
     model = open_model(run("none") / "model")
-    theta = vector_of(model.weights) * np.random.default_rng(0).uniform(-0.5, 2.0, (3, 8))
+    start = vector_of(model.weights)
+    theta = start * np.random.default_rng(0).uniform(-0.5, 2.0, (3, len(start)))
     return plain_translator(model), tuning_text(model, dev_sets), theta / np.abs(theta).sum(1)[:, None]
 
 

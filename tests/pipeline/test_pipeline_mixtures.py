@@ -16,7 +16,9 @@ from jaxsmt.model.tuned_weights import feature_names, vector_of, weights_of
 from jaxsmt.pipeline.commands.decode import decode, known_text
 from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.stages.tuning import ListsConfig, TuningText, _simplex, decode_lists
-from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
+from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.search.weights import SearchWeights
+from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, compose_config, train_config, write_corpus
 
 QUICK = ("align=ibm1", "lm=trigram", "translate=[test]")
 
@@ -56,9 +58,9 @@ def test_each_development_set_prefers_its_own_component(fitted):
     assert model.labels == ("kitchen", "travel")
     for own, name in enumerate(model.names):
         shares = model.mixture(name) / model.mixture(name).sum(1, keepdims=True)
-        assert shares.shape == (4, 2)
+        assert shares.shape == (5, 2)  # four features of rules, and orientations
         assert shares[2, own] > 0.5  # p(t|s)
-    np.testing.assert_array_equal(model.mixture(), np.ones((4, 2)))
+    np.testing.assert_array_equal(model.mixture(), np.ones((5, 2)))
 
 
 def test_lines_with_labels_are_translated_as_with_that_domain(fitted, work_dir, corpus, tmp_path):
@@ -150,9 +152,14 @@ def test_wrong_settings_are_named(changes, sentence):
         MixingConfig(**changes)
 
 
-def test_an_ensemble_tunes_its_models_and_their_weights(work_dir, corpus):
+@pytest.fixture(scope="module")
+def larger(work_dir):
+    return write_corpus(work_dir / "larger", ENOUGH_TO_TUNE)
+
+
+def test_an_ensemble_tunes_its_models_and_their_weights(work_dir, larger):
     tuning = ["tune=mert", "nbest_size=20", "loop.max_iterations=3", "all_ways=false"]
-    options = [*corpus, *QUICK, *tuning, "mixture=wsum", "mixture.weighting=tuned"]
+    options = [*larger, *QUICK, *tuning, "mixture=wsum", "mixture.weighting=tuned"]
     train(train_config(work_dir / "ensemble", options))
     mixing = json.loads((work_dir / "ensemble" / "model" / "model.json").read_text())["mixing"]
     own = mixing["component_weights"]
@@ -163,10 +170,10 @@ def test_an_ensemble_tunes_its_models_and_their_weights(work_dir, corpus):
     assert sum(weights["kitchen"]) == pytest.approx(1)
 
 
-def test_each_cluster_gets_log_linear_weights_of_its_own(work_dir, corpus):
+def test_each_cluster_gets_log_linear_weights_of_its_own(work_dir, larger):
     tuning = ["tune=mert", "nbest_size=20", "loop.max_iterations=3", "mixture.tune_each=true"]
-    options = [*corpus, *QUICK, *tuning, "mixture=clusters", "mixture.num_clusters=2"]
-    train(train_config(work_dir / "clustered", options))  # with the clusters of the other tests
+    options = [*larger, *QUICK, *tuning, "mixture=clusters", "mixture.num_clusters=2"]
+    train(train_config(work_dir / "clustered", options))
     model = open_model(work_dir / "clustered" / "model")
     assert set(model.mixing.labels.weights) == {"cluster0", "cluster1"}
     assert model.profile("cluster0").weights != model.profile("cluster1").weights
@@ -241,10 +248,13 @@ def test_swapped_blocks_have_a_weight_that_is_tuned(work_dir, corpus):
     assert len(set(lists.features[:, -1])) > 1
 
 
-def test_where_nothing_is_swapped_there_is_no_such_weight(fitted):
+def test_a_search_has_no_weights_of_features_of_others(fitted):
     weights = open_model(fitted).weights
-    assert weights.swap == 0.0
-    assert len(vector_of(weights)) == len(feature_names(weights)) == 8
+    assert weights.swap == weights.glue == 0.0
+    assert len(vector_of(weights)) == len(feature_names(weights)) == 14
+    in_chart = SearchWeights().only(SearchConfig(kind="chart").own_features)
+    assert feature_names(in_chart)[-1] == "glue"
+    assert len(vector_of(in_chart)) == 8
 
 
 def test_files_are_looked_at_before_rules_are_read(fitted, work_dir, monkeypatch):

@@ -160,7 +160,7 @@ def break_source(kind, path):
 @pytest.mark.parametrize(
     ("kind", "sentence"),
     [
-        ("one line less", r"kitchen\.train\.fr' has 39 lines and '.*kitchen\.train\.en' has 40"),
+        ("one line less", rf"kitchen\.train\.fr' has {NUM_PAIRS - 1} lines and '.*kitchen\.train\.en' has {NUM_PAIRS}"),
         ("latin-1", r"kitchen\.train\.fr' line \d+ is not UTF-8"),
         ("empty", r"kitchen\.train\.fr' is empty"),
         ("missing", r"kitchen\.train\.fr' does not exist"),
