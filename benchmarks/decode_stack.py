@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from decode_tasks import Run, lines, run_decoder
+from rest_costs import with_rest_costs
 
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.lm.arpa import read_arpa
@@ -65,7 +66,7 @@ class StackTask:
 
 def report(folder: Path, small: bool) -> dict:
     """Prints tables and returns the figures."""
-    lm = read_arpa(folder / "lm" / "A.en.5.arpa.gz")
+    lm = with_rest_costs(read_arpa(folder / "lm" / "A.en.5.arpa.gz"))
     automaton, phrase = build_automaton(lm), folder / "phrase"
     test = [line.split() for line in lines(folder / "text" / "pydoc-test100.fr.gz")]
     other = [line.split() for line in lines(folder / "text" / "pydoc-dev.fr.gz")]

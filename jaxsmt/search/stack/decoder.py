@@ -22,7 +22,8 @@ from jaxsmt.search.plan.targets import TargetPrograms
 from jaxsmt.search.request import Request, SearchConfig, complete_request
 from jaxsmt.search.rules.grammar import Programs
 from jaxsmt.search.rules.model import RuleModel
-from jaxsmt.search.stack.kernel import Stacks, fill_stacks
+from jaxsmt.search.stack.hypotheses import Stacks
+from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.search.stack.planning import StackPlan, phrase_length, plan_stack, special_spans, word_class
 from jaxsmt.search.stack.reading import StackReader
 from jaxsmt.search.statistics import SearchCounts, SearchStatistics

@@ -16,7 +16,7 @@ from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.plan.ranking import Ranking, descending_in_lists
 from jaxsmt.search.plan.targets import TargetPrograms
 from jaxsmt.search.rules.model import RuleModel, orientations_of
-from jaxsmt.search.stack.kernel import MONO, NO_ENTRY, Options
+from jaxsmt.search.stack.hypotheses import MONO, NO_ENTRY, Options
 from jaxsmt.text.vocabulary import PAD
 
 WORD_CLASSES = (8, 16, 24, 32, 48, 64, 96, 128)  # a device program for each; longer ones in steps of the last
