@@ -33,8 +33,8 @@ WEIGHTS = {
     ),
 }  # fmt: skip
 # kept, spans, scored
-BEAMS = ((8, 24, 24), (12, 32, 40), (16, 48, 64), (24, 64, 100), (32, 96, 128), (50, 128, 200), (100, 256, 400))
-WIDEST = (300, 800, 2000)
+BEAMS = ((8, 24, 24), (16, 48, 64), (32, 96, 128), (50, 128, 200), (64, 256, 400), (100, 256, 400))
+WIDEST = (200, 512, 1000)
 ENOUGH = 0.0005  # mean scores that differ by less are equal
 CUBE_CPU = 0.0364  # CPU seconds a sentence of Moses' cube pruning 1000, which scores what stack 200 does
 REFERENCE = {
@@ -72,7 +72,7 @@ def report(folder: Path, small: bool) -> dict:
     other = [line.split() for line in lines(folder / "text" / "pydoc-dev.fr.gz")]
     other = [words for words in other if len(words) <= 40][:100]
     num = 20 if small else 100
-    beams = BEAMS[2:5] if small else BEAMS
+    beams = BEAMS[2:4] if small else BEAMS
     table = _rules(folder / "decode" / "phrase-table.test100.gz", folder / "decode" / "reordering-table.test100.gz")
     reordering = phrase / "A1k.reordering-table.wbe-msd-bidirectional-fe.gz"
     development = StackTask(_rules(phrase / "A1k.phrase-table.gz", reordering), lm, automaton, other[:num])
