@@ -12,10 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
-from jaxsmt.search.stack.config import StackConfig
 from jaxsmt.search.stack.coverage import Window, count_bits, last_axis, overlaps, uncovered_runs
 from jaxsmt.search.stack.future import certain_jumps
-from jaxsmt.search.stack.hypotheses import Hypotheses, Options, hypotheses_at, orientation_of, top_k
+from jaxsmt.search.stack.hypotheses import Hypotheses, Search, hypotheses_at, orientation_of, top_k
 
 Array = Any
 
@@ -41,8 +40,9 @@ class Chosen(NamedTuple):
     masks: Array
 
 
-def pair_worths(options: Options, window: Window, futures: Array, kept: Hypotheses, number: Array) -> Array:
+def pair_worths(search: Search, kept: Hypotheses, number: Array) -> Array:
     """[B, S, P] float32: what hypotheses of stack `number` with each span of their windows are worth."""
+    options, window, futures = search.options, search.window, search.futures
     num_sentences, num_words = options.first.shape[:2]
     row = jnp.arange(num_sentences)[:, None, None]
     lengths = options.lengths[:, None, None]
@@ -88,19 +88,12 @@ def _pairs(window: Window, slots: int) -> _Pairs:
     return _Pairs(*(np.concatenate(columns).astype(np.int32) for columns in zip(*parts, strict=True)))
 
 
-def best_options(
-    options: Options,
-    window: Window,
-    config: StackConfig,
-    table_limit: int,
-    number: Array,
-    kept: Hypotheses,
-    ring: Array,
-) -> Chosen:
+def best_options(search: Search, number: Array, kept: Hypotheses, ring: Array) -> Chosen:
     """The candidates of stack `number` that the language model is to score.
 
     kept: [N + 1, B, S] all stacks; ring: [R, B, S, P] what the pairs of the last R stacks are worth.
     """
+    _, options, window, config, table_limit, _ = search
     num_sentences, num_words, longest = options.first.shape
     slots, size = config.kept, ring.shape[0]
     parts = []

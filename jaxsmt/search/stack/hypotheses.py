@@ -5,6 +5,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxsmt.search.chart.rows import SearchLm
+from jaxsmt.search.stack.config import StackConfig
+from jaxsmt.search.stack.coverage import Window
+
 Array = Any
 MONO, SWAPPED, OTHER = range(3)
 NO_ENTRY = 0  # the option of a hypothesis that covers nothing
@@ -36,6 +40,21 @@ class Options(NamedTuple):
     distortion: Array
     unit: Array
     lm_mixture: tuple[Array | None, ...]
+
+
+class Search(NamedTuple):
+    """What stays the same while stacks are filled.
+
+    table_limit: the largest number of options a list has.
+    futures: [B, N + 1, N + 1], see `future`.
+    """
+
+    lms: tuple[SearchLm, ...]
+    options: Options
+    window: Window
+    config: StackConfig
+    table_limit: int
+    futures: Array
 
 
 class Hypotheses(NamedTuple):

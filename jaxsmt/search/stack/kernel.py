@@ -24,12 +24,7 @@ import numpy as np
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.stack.config import StackConfig
-from jaxsmt.search.stack.coverage import (
-    Window,
-    cover,
-    has_bit,
-    make_window,
-)
+from jaxsmt.search.stack.coverage import cover, has_bit, make_window
 from jaxsmt.search.stack.expansion import Chosen, best_options, pair_worths
 from jaxsmt.search.stack.extending import append_phrases, end_sentences
 from jaxsmt.search.stack.future import future_costs
@@ -40,10 +35,11 @@ from jaxsmt.search.stack.hypotheses import (
     Edges,
     Hypotheses,
     Options,
+    Search,
     Stacks,
     hypotheses_at,
     top_k,
-)  # fmt: skip
+)
 
 Array = Any
 
@@ -62,14 +58,12 @@ def fill_stacks(
     """Fills all stacks; `table_limit` is the largest number of options a list has."""
     num_words, longest = options.first.shape[1:]
     window = make_window(num_words, longest, config.distortion_limit)
-    futures = future_costs(_best_of_spans(options))
+    search = Search(lms, options, window, config, table_limit, future_costs(_best_of_spans(options)))
 
     def body(number: Array, state: _State) -> _State:
-        chosen = best_options(options, window, config, table_limit, number, state.kept, state.ring)
-        return _keep_best(lms, options, window, config, futures, number, chosen, state)
+        return _keep_best(search, number, best_options(search, number, state.kept, state.ring), state)
 
-    start = _start(lms, options, window, config, futures, keep_edges)
-    state = jax.lax.fori_loop(1, options.lengths.max() + 1, body, start)
+    state = jax.lax.fori_loop(1, options.lengths.max() + 1, body, _start(search, keep_edges))
     kept = state.kept
     return Stacks(
         kept.score, kept.start, kept.end, kept.entry, kept.parent, _totals(lms, options, kept), state.edges,
@@ -83,10 +77,9 @@ def _best_of_spans(options: Options) -> Array:
     return jnp.where(options.count > 0, best, IMPOSSIBLE)
 
 
-def _start(
-    lms: tuple[SearchLm, ...], options: Options, window: Window, config: StackConfig, futures: Array, keep_edges: bool
-) -> _State:
+def _start(search: Search, keep_edges: bool) -> _State:
     """Stack 0 with the hypothesis that covers nothing."""
+    lms, options, window, config, *_ = search
     (num_sentences, num_words, longest), slots = options.first.shape, config.kept
     shape = (num_words + 1, num_sentences, slots)
     zeros = jnp.zeros(shape, jnp.int32)
@@ -96,16 +89,16 @@ def _start(
     kept = Hypotheses(score, zeros, bits, zeros + NO_START, zeros, zeros + NO_ENTRY, zeros, states)
     ring = jnp.full((longest, num_sentences, slots, len(window.offset)), 2 * IMPOSSIBLE, jnp.float32)
     first = jax.tree.map(lambda array: array[0], kept)
-    ring = ring.at[0].set(pair_worths(options, window, futures, first, jnp.int32(0)))
+    ring = ring.at[0].set(pair_worths(search, first, jnp.int32(0)))
     edges = None
     if keep_edges:
-        shape = (num_words + 1, num_sentences, _num_ranked(window, config, options))
+        shape = (num_words + 1, num_sentences, _num_ranked(config))
         none = jnp.zeros(shape, jnp.int32)
         edges = Edges(jnp.full(shape, IMPOSSIBLE, jnp.float32), none, none, none, none, none - 1)
     return _State(kept, ring, edges, jnp.int32(0))
 
 
-def _num_ranked(window: Window, config: StackConfig, options: Options) -> int:
+def _num_ranked(config: StackConfig) -> int:
     """T: candidates of a stack among which the kept ones are chosen."""
     return min(2 * config.kept, config.scored)
 
@@ -139,15 +132,14 @@ def _scored(lms: tuple[SearchLm, ...], options: Options, chosen: Chosen) -> tupl
     )  # fmt: skip
 
 
-def _keep_best(
-    lms: tuple[SearchLm, ...], options: Options, window: Window, config: StackConfig, futures: Array, number: Array,
-    chosen: Chosen, state: _State,
-) -> _State:  # fmt: skip
+def _keep_best(search: Search, number: Array, chosen: Chosen, state: _State) -> _State:
     """Recombines, keeps S candidates of each sentence and writes them into stack `number`."""
-    score, worth, states = _scored(lms, options, chosen)
+    options, config = search.options, search.config
+    score, worth, states = _scored(search.lms, options, chosen)
+    num_scored = (chosen.worth > IMPOSSIBLE / 2).sum(dtype=jnp.int32)
     is_last = (number == options.lengths)[:, None]
     worth = jnp.where(is_last, score, worth)
-    worth, index = top_k(worth, min(_num_ranked(window, config, options), worth.shape[1]))  # [B, T]
+    worth, index = top_k(worth, min(_num_ranked(config), worth.shape[1]))  # [B, T]
 
     def take(array: Array) -> Array:
         return jnp.take_along_axis(array, index.reshape(*index.shape, *(1,) * (array.ndim - 2)), 1)
@@ -179,12 +171,12 @@ def _keep_best(
         own = Edges(score, found.start, found.end, found.entry, found.parent, slot)
         own = jax.tree.map(lambda array, part: _widened(part, array.shape[2]), edges, own)
         edges = _written(edges, own, number)
-    worths = pair_worths(options, window, futures, kept, number)
+    worths = pair_worths(search, kept, number)
     return _State(
         _written(state.kept, kept, number),
         _written(state.ring, worths, number % state.ring.shape[0]),
         edges,
-        state.num_scored + (chosen.worth > IMPOSSIBLE / 2).sum(dtype=jnp.int32),
+        state.num_scored + num_scored,
     )
 
 
