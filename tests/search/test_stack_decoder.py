@@ -7,14 +7,19 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import ragged_from_rows
+from jaxsmt.lm.automaton import build_automaton
+from jaxsmt.lm.config import LmConfig
+from jaxsmt.lm.kneser_ney import estimate_lm
+from jaxsmt.lm.union import build_union_automaton
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.plan.forest import Sizes
 from jaxsmt.search.rules.model import fixed_rules
 from jaxsmt.search.stack.config import StackConfig
+from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.search.translation import translate
 from jaxsmt.text.vocabulary import NUM_RESERVED
-from tests.search.search_oracle import random_sentences, random_table
+from tests.search.search_oracle import TARGET, random_sentences, random_table
 from tests.search.stack_oracle import WEIGHTS, random_setting, scored_outputs
 
 WIDE = StackConfig(kept=128, spans=512, scored=1024, slack=1000.0, threshold=1000.0)
@@ -80,6 +85,35 @@ def test_weights_of_each_sentence_are_its_own():
     for row, weights in enumerate(vectors):
         score, _ = scored_outputs(table, orientations, automaton, sentences[row], 6, weights=weights)[0]
         assert found[row].score == pytest.approx(score, abs=1e-4)
+
+
+def test_language_models_of_each_sentence_are_its_own():
+    table, orientations, _, random = random_setting(14)
+    text = [random.integers(NUM_RESERVED, len(TARGET), random.integers(1, 8)).tolist() for _ in range(90)]
+    models = [estimate_lm(ragged_from_rows(part), TARGET, LmConfig(order=3)) for part in (text[:40], text[40:])]
+    automaton, _ = build_union_automaton(models)
+    sentences = random_sentences(random, [4, 4, 4])
+    decoder = decoder_of(table, orientations, automaton)
+    mixture = np.array([[1.0, 0.0], [0.0, 1.0], [0.3, 0.7]], np.float32)
+    request = Request(sentences, weights=WEIGHTS, lm_mixture=mixture)
+    found = decoder.translate(request)
+    np.testing.assert_allclose([item.score for item in found], rescore(decoder, request, found).score, atol=1e-4)
+    for row in range(2):
+        score, _ = scored_outputs(table, orientations, build_automaton(models[row]), sentences[row], 6)[0]
+        assert found[row].score == pytest.approx(score, abs=1e-4)
+    with pytest.raises(UserError, match="there are 2 language models"):
+        decoder.translate(Request(sentences, weights=WEIGHTS))
+
+
+def test_two_language_models_that_share_a_weight_are_one():
+    table, orientations, automaton, random = random_setting(15)
+    decoder = decoder_of(table, orientations, automaton, NARROW)
+    batch = next(decoder.batches(Request(random_sentences(random, [3, 5, 8]), weights=WEIGHTS)))
+    options = batch.plan.options
+    halves = np.concatenate([0.25 * options.lm_weight, 0.75 * options.lm_weight], 1)
+    twice = options._replace(rows=options.rows * 2, lm_weight=halves, lm_mixture=(None, None))
+    stacks = fill_stacks(decoder.lms * 2, twice, NARROW, decoder.config.table_limit)
+    np.testing.assert_allclose(np.asarray(stacks.total[:3, 0]), np.asarray(batch.stacks.total[:3, 0]), atol=1e-4)
 
 
 def test_rules_without_orientations_are_moved_by_distance_alone():

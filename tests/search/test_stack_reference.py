@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from benchmarks.rest_costs import with_rest_costs
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import build_automaton
@@ -38,7 +39,7 @@ def setting(reference):
     """Table, decoder, sentences, their words for copying, and their text."""
     table = read_scored_table(reference / "decode" / "phrase-table.test100.gz")
     reordering = read_reordering_table(reference / "decode" / "reordering-table.test100.gz", table)
-    lm = read_arpa(reference / "lm" / "A.en.5.arpa.gz")
+    lm = with_rest_costs(read_arpa(reference / "lm" / "A.en.5.arpa.gz"))
     text = [line.split() for line in lines(reference / "text" / "pydoc-test100.fr.gz")]
     lm_ids = np.array([*range(NUM_RESERVED), *lm.vocabulary.encode(table.target_vocabulary.words)], np.int32)
     decoder = make_decoder(fixed_rules(table, reordering), build_automaton(lm), SearchConfig(kind="stack"), lm_ids)

@@ -6,32 +6,19 @@ asked for only if the chart has no more (distinct) translations. What the chart 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxsmt.common.ragged import Ragged, concatenate, numbered_runs, ragged_from_rows
-from jaxsmt.search.decoder import AnyDecoder, DecodedBatch, Request, StackDecoder, complete_request
-from jaxsmt.search.nbest.derivation import END, GLUE, RULE, SWAP, UNKNOWN_WORD, Derivation, Node
-from jaxsmt.search.nbest.hypergraph import Hypergraph, hypergraph_of
+from jaxsmt.search.decoder import AnyDecoder, Request, complete_request
+from jaxsmt.search.nbest.derivation import RULE, Derivation
 from jaxsmt.search.nbest.kbest import Found, best_ways
 from jaxsmt.search.nbest.rescoring import DerivationCounts, FeatureVectors, feature_vectors, no_reordering
-from jaxsmt.search.nbest.sides import Sides, sides_of
-from jaxsmt.search.nbest.unfold import Steps, Trees, steps_of, sums_by_owner, tokens_of
+from jaxsmt.search.nbest.sources import Rooted, Source, sources_of
+from jaxsmt.search.nbest.unfold import Steps, steps_of, tokens_of
 from jaxsmt.search.plan.forest import Sizes
-from jaxsmt.search.plan.planning import Profiles
 from jaxsmt.search.rules.model import RuleModel
-from jaxsmt.search.stack.decoder import StackBatch
-from jaxsmt.search.stack.features import reordering_features
-from jaxsmt.search.stack.lists import Chains, StackGraph, phrases_of, stack_graph
-
-T = TypeVar("T")
-
-
-class Rooted(Protocol):
-    """Derivations by number."""
-
-    def root(self, number: int) -> Node: ...
 
 
 @dataclass(frozen=True)
@@ -69,116 +56,6 @@ class _Part(NamedTuple):
     tokens: Ragged
     counts: DerivationCounts
     trees: Rooted | None
-
-
-class Source(Protocol):
-    """A decoded batch as lists are made from it.
-
-    rows, profiles: as in `DecodedBatch`; graph, sides, side: its edges and what they write.
-    """
-
-    @property
-    def rows(self) -> np.ndarray: ...
-    @property
-    def profiles(self) -> Profiles: ...
-    @property
-    def graph(self) -> Hypergraph: ...
-    @property
-    def sides(self) -> Sides: ...
-    @property
-    def side(self) -> np.ndarray: ...
-
-    def start_score(self) -> np.ndarray:
-        """[B] float64: what counts beside the edges of a derivation."""
-        ...
-
-    def trees(self, found: Found) -> Rooted: ...
-
-    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
-        """features: [U + N, F] of the sides."""
-        ...
-
-
-@dataclass(frozen=True)
-class ChartSource:
-    """A batch of charts."""
-
-    batch: DecodedBatch
-    graph: Hypergraph
-    sides: Sides
-    side: np.ndarray
-
-    @property
-    def rows(self) -> np.ndarray:
-        return self.batch.rows
-
-    @property
-    def profiles(self) -> Profiles:
-        return self.batch.profiles
-
-    def start_score(self) -> np.ndarray:
-        return self.profiles.start_score[self.profiles.of_sentence]
-
-    def trees(self, found: Found) -> Trees:
-        return Trees(self.batch.reader, found)
-
-    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
-        kind, num = found.sides.kind[steps.side], len(found.way)
-        return DerivationCounts(
-            _rule_sums(found, steps, features),
-            np.bincount(steps.owner, minlength=num) + 1,  # S → <s>
-            np.bincount(steps.owner[kind == GLUE], minlength=num),
-            np.bincount(steps.owner[kind == SWAP], minlength=num),
-            np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
-            *no_reordering(rules, num),
-        )
-
-
-@dataclass(frozen=True)
-class StackSource:
-    """A batch of stacks."""
-
-    batch: StackBatch
-    stack: StackGraph
-
-    @property
-    def rows(self) -> np.ndarray:
-        return self.batch.rows
-
-    @property
-    def profiles(self) -> Profiles:
-        return self.batch.profiles
-
-    @property
-    def graph(self) -> Hypergraph:
-        return self.stack.graph
-
-    @property
-    def sides(self) -> Sides:
-        return self.stack.sides
-
-    @property
-    def side(self) -> np.ndarray:
-        return self.stack.side
-
-    def start_score(self) -> np.ndarray:
-        return np.zeros(len(self.rows))
-
-    def trees(self, found: Found) -> Chains:
-        return Chains(self.batch.reader, self.stack, found)
-
-    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
-        kind, num = found.sides.kind[steps.side], len(found.way)
-        profile = self.profiles.of_sentence[found.sentence]
-        none = np.zeros(num, np.int64)
-        return DerivationCounts(
-            _rule_sums(found, steps, features),
-            np.bincount(steps.owner[kind != END], minlength=num),
-            none,
-            none,
-            np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
-            *reordering_features(rules, phrases_of(self.stack, found), profile, self.profiles.mixture),
-        )
 
 
 def nbest_arrays(
@@ -228,28 +105,9 @@ def nbest(
 def _found(
     decoder: AnyDecoder, request: Request, size: int, distinct: bool, sizes: Sizes | None
 ) -> Iterator[tuple[Source, list[Found]]]:
-    for source in _sources(decoder, request, sizes):
+    for source in sources_of(decoder, request, sizes):
         ways = best_ways(source.graph, source.sides, source.side, size, distinct)
         yield source, [found for found in ways if len(found.way)]
-
-
-def _sources(decoder: AnyDecoder, request: Request, sizes: Sizes | None) -> Iterator[Source]:
-    if isinstance(decoder, StackDecoder):
-        for stacks in _ahead(decoder.batches(request, sizes, keep_edges=True)):
-            yield StackSource(stacks, stack_graph(stacks))
-        return
-    for batch in _ahead(decoder.charts(request, sizes, keep_edges=True)):
-        graph = hypergraph_of(batch.chart, batch.plan)
-        yield ChartSource(batch, graph, *sides_of(batch.reader, graph.entry, batch.plan.cell_start[graph.cell]))
-
-
-def _ahead(batches: Iterator[T]) -> Iterator[T]:
-    """The same batches; each is asked for before the one before it is given out, so that the device has work."""
-    last = next(batches, None)
-    while last is not None:
-        following = next(batches, None)
-        yield last
-        last = following
 
 
 def _scores(source: Source, found: Found) -> np.ndarray:
@@ -283,12 +141,6 @@ def _features_of_sides(decoder: AnyDecoder, source: Source, parts: list[Found], 
     features = np.zeros((len(sides.pair), len(decoder.rules.grammar.feature_names)))
     features[rules] = decoder.rules.features(sides.pair[rules], profile[rules], profiles.mixture)
     return features
-
-
-def _rule_sums(found: Found, steps: Steps, features: np.ndarray) -> np.ndarray:
-    """[H, F] float64"""
-    rules = np.flatnonzero(found.sides.kind[steps.side] == RULE)
-    return sums_by_owner(steps.owner[rules], features[steps.side[rules]], len(found.way))
 
 
 def _places(lengths: list[int]) -> np.ndarray:

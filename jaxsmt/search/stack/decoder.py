@@ -13,16 +13,18 @@ from jaxsmt.common.ragged import Ragged
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.nbest.derivation import Derivation
-from jaxsmt.search.plan.forest import Sizes
+from jaxsmt.search.plan.forest import Layout, Sizes
+from jaxsmt.search.plan.lists import assemble_lists
 from jaxsmt.search.plan.matching import Matches, match_patterns
-from jaxsmt.search.plan.planning import forced_allows
+from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, forced_allows
 from jaxsmt.search.plan.profiles import Profiles, distinct_profiles
 from jaxsmt.search.plan.ranking import rank_rules
 from jaxsmt.search.plan.targets import TargetPrograms
 from jaxsmt.search.request import Request, SearchConfig, complete_request
 from jaxsmt.search.rules.grammar import Programs
 from jaxsmt.search.rules.model import RuleModel
-from jaxsmt.search.stack.kernel import Stacks, fill_stacks
+from jaxsmt.search.stack.hypotheses import Stacks
+from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.search.stack.planning import StackPlan, phrase_length, plan_stack, special_spans, word_class
 from jaxsmt.search.stack.reading import StackReader
 from jaxsmt.search.statistics import SearchCounts, SearchStatistics
@@ -105,25 +107,28 @@ class StackDecoder:
             None if request.mixture is None else request.mixture[rows],
             None if request.lm_mixture is None else request.lm_mixture[rows],
         )
-        lengths = request.sentences.lengths[rows]
-        ranking = rank_rules(self.rules, matches, profiles, self._programs_of, self.config.table_limit)
         assert request.copy_ids is not None
         copies = Ragged(request.copy_ids, request.sentences.offsets).take(rows)
-        special, entries = special_spans(
-            lengths, ranking, profiles, copies, forced, self.lm_ids, self.config.drop_unknown
-        )
-        shape = (
-            _fitting(len(rows), batch_size),
-            word_class(int(lengths.max())),
-            phrase_length(len(self.rules.grammar.trie), list(forced)),
-        )
-        plan = plan_stack(self.rules, ranking, special, entries, self.targets[0], profiles, lengths, shape)
+        forced_lm = {key: self.lm_ids[list(ids)].tolist() if len(ids) else [] for key, ids in forced.items()}
+        longest = phrase_length(len(self.rules.grammar.trie), list(forced))
+        layout = Layout(request.sentences.lengths[rows], longest)
+        batch = BatchSentences(layout, profiles, copies, forced, forced_lm)
+        plan, entries = self._plan(batch, matches, _fitting(len(rows), batch_size))
         stacks = fill_stacks(self.lms, plan.options, self.config.stack, self.config.table_limit, keep_edges)
 
         def describe(number: int, start: int, end: int) -> Any:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
         return StackBatch(rows, plan, profiles, stacks, StackReader(plan, self.rules.grammar, describe))
+
+    def _plan(self, batch: BatchSentences, matches: Matches, batch_size: int) -> tuple[StackPlan, SpecialEntries]:
+        layout, profiles, config = batch.layout, batch.profiles, self.config
+        ranking = rank_rules(self.rules, matches, profiles, self._programs_of, config.table_limit)
+        special, entries = special_spans(batch, ranking, config.drop_unknown)
+        programs = self.targets[0].special_programs(entries, profiles)
+        lists = assemble_lists(ranking, programs, entries.scores(programs, profiles.weights))
+        shape = batch_size, word_class(int(layout.lengths.max())), layout.max_span
+        return plan_stack(self.rules, batch, ranking, lists, special, shape), entries
 
     def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[Programs, np.ndarray]:
         return self.targets[0].programs_of(self.rules.grammar.target_index[pairs], user, profiles)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsmt.search.rules.model import RuleModel, num_orientations, orientations_of
-from jaxsmt.search.stack.kernel import MONO, NO_START, OTHER, SWAPPED
+from jaxsmt.search.stack.hypotheses import MONO, NO_START, OTHER, SWAPPED
 from jaxsmt.search.weights import NUM_ORIENTATIONS
 
 

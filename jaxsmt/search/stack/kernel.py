@@ -24,105 +24,24 @@ import numpy as np
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.stack.config import StackConfig
-from jaxsmt.search.stack.coverage import (
-    Window,
-    count_bits,
-    cover,
-    has_bit,
-    last_axis,
-    make_window,
-    overlaps,
-    uncovered_runs,
-)
+from jaxsmt.search.stack.coverage import cover, has_bit, make_window
+from jaxsmt.search.stack.expansion import Chosen, best_options, pair_worths
 from jaxsmt.search.stack.extending import append_phrases, end_sentences
-from jaxsmt.search.stack.future import certain_jumps, future_costs
+from jaxsmt.search.stack.future import future_costs
+from jaxsmt.search.stack.hypotheses import (
+    MONO,
+    NO_ENTRY,
+    NO_START,
+    Edges,
+    Hypotheses,
+    Options,
+    Search,
+    Stacks,
+    hypotheses_at,
+    top_k,
+)
 
 Array = Any
-MONO, SWAPPED, OTHER = range(3)
-NO_ENTRY = 0  # the option of a hypothesis that covers nothing
-NO_START = -1
-
-
-class Options(NamedTuple):
-    """What the spans of B sentences of at most N words may become; E options, of which the first is NO_ENTRY.
-
-    rows: for each language model [E, width] int32, see `chart.rows`.
-    score: [E] float32 with penalties and estimated language-model scores.
-    before, after: [E, 3] float32: weighted scores of orientations to the previous and to the next phrase.
-    ranked: [3, E] int32: the options of a list by falling worth in an orientation; worth: [3, E] float32.
-    first, count: [B, N, L] int32: the list of a span by begin and length.
-    lengths: [B] int32; lm_weight: [B, models] float32; distortion, unit: [B] float32.
-    lm_mixture: for each language model [B, D] float32 or None.
-    """
-
-    rows: tuple[Array, ...]
-    score: Array
-    before: Array
-    after: Array
-    ranked: Array
-    worth: Array
-    first: Array
-    count: Array
-    lengths: Array
-    lm_weight: Array
-    distortion: Array
-    unit: Array
-    lm_mixture: tuple[Array | None, ...]
-
-
-class Hypotheses(NamedTuple):
-    """[..., S] each, but bits [..., S, W] and states, for each language model [..., S].
-
-    score: without estimates, IMPOSSIBLE where there is none.
-    gap, bits: coverage. start, end: the last phrase's span; entry: its option.
-    parent: stack · S + slot of the hypothesis before it.
-    """
-
-    score: Array
-    gap: Array
-    bits: Array
-    start: Array
-    end: Array
-    entry: Array
-    parent: Array
-    states: tuple[Array, ...]
-
-
-class Edges(NamedTuple):
-    """The best candidates of each stack that the language models scored, best first, for lists; [N + 1, B, T]."""
-
-    score: Array
-    start: Array
-    end: Array
-    entry: Array
-    parent: Array
-    slot: Array  # the hypothesis that the candidate is or was recombined into; -1 if it was dropped
-
-
-class Stacks(NamedTuple):
-    """What was found.
-
-    score, start, end, entry, parent: [N + 1, B, S] as in `Hypotheses`, best first, estimates included.
-    total: [B, S] float32: scores of whole sentences with </s>, of the hypotheses in stack `length`.
-    num_scored: [] int32: candidates that the language model scored.
-    """
-
-    score: Array
-    start: Array
-    end: Array
-    entry: Array
-    parent: Array
-    total: Array
-    edges: Edges | None
-    num_scored: Array
-
-
-class _Pairs(NamedTuple):
-    """Where the columns of a stack's (hypothesis, span) pairs come from; [S · P] each, sorted by length."""
-
-    length: np.ndarray
-    slot: np.ndarray
-    span: np.ndarray
 
 
 class _State(NamedTuple):
@@ -132,19 +51,6 @@ class _State(NamedTuple):
     num_scored: Array
 
 
-class _Chosen(NamedTuple):
-    """Candidates of one stack; [B, M] each, masks [B, M, W]."""
-
-    worth: Array  # with estimates
-    hypothesis: Hypotheses  # the one before
-    parent: Array
-    entry: Array
-    orientation: Array
-    offset: Array
-    length: Array
-    masks: Array
-
-
 @partial(jax.jit, static_argnames=("config", "table_limit", "keep_edges"))
 def fill_stacks(
     lms: tuple[SearchLm, ...], options: Options, config: StackConfig, table_limit: int, keep_edges: bool = False
@@ -152,14 +58,12 @@ def fill_stacks(
     """Fills all stacks; `table_limit` is the largest number of options a list has."""
     num_words, longest = options.first.shape[1:]
     window = make_window(num_words, longest, config.distortion_limit)
-    futures = future_costs(_best_of_spans(options))
+    search = Search(lms, options, window, config, table_limit, future_costs(_best_of_spans(options)))
 
     def body(number: Array, state: _State) -> _State:
-        chosen = _best_options(options, window, config, table_limit, number, state)
-        return _keep_best(lms, options, window, config, futures, number, chosen, state)
+        return _keep_best(search, number, best_options(search, number, state.kept, state.ring), state)
 
-    start = _start(lms, options, window, config, futures, keep_edges)
-    state = jax.lax.fori_loop(1, options.lengths.max() + 1, body, start)
+    state = jax.lax.fori_loop(1, options.lengths.max() + 1, body, _start(search, keep_edges))
     kept = state.kept
     return Stacks(
         kept.score, kept.start, kept.end, kept.entry, kept.parent, _totals(lms, options, kept), state.edges,
@@ -173,10 +77,9 @@ def _best_of_spans(options: Options) -> Array:
     return jnp.where(options.count > 0, best, IMPOSSIBLE)
 
 
-def _start(
-    lms: tuple[SearchLm, ...], options: Options, window: Window, config: StackConfig, futures: Array, keep_edges: bool
-) -> _State:
+def _start(search: Search, keep_edges: bool) -> _State:
     """Stack 0 with the hypothesis that covers nothing."""
+    lms, options, window, config, *_ = search
     (num_sentences, num_words, longest), slots = options.first.shape, config.kept
     shape = (num_words + 1, num_sentences, slots)
     zeros = jnp.zeros(shape, jnp.int32)
@@ -186,133 +89,21 @@ def _start(
     kept = Hypotheses(score, zeros, bits, zeros + NO_START, zeros, zeros + NO_ENTRY, zeros, states)
     ring = jnp.full((longest, num_sentences, slots, len(window.offset)), 2 * IMPOSSIBLE, jnp.float32)
     first = jax.tree.map(lambda array: array[0], kept)
-    ring = ring.at[0].set(_pair_worths(options, window, futures, first, jnp.int32(0)))
+    ring = ring.at[0].set(pair_worths(search, first, jnp.int32(0)))
     edges = None
     if keep_edges:
-        shape = (num_words + 1, num_sentences, _num_ranked(window, config, options))
+        shape = (num_words + 1, num_sentences, _num_ranked(config))
         none = jnp.zeros(shape, jnp.int32)
         edges = Edges(jnp.full(shape, IMPOSSIBLE, jnp.float32), none, none, none, none, none - 1)
     return _State(kept, ring, edges, jnp.int32(0))
 
 
-def _num_ranked(window: Window, config: StackConfig, options: Options) -> int:
+def _num_ranked(config: StackConfig) -> int:
     """T: candidates of a stack among which the kept ones are chosen."""
     return min(2 * config.kept, config.scored)
 
 
-def _pair_worths(options: Options, window: Window, futures: Array, kept: Hypotheses, number: Array) -> Array:
-    """[B, S, P] float32: what hypotheses of stack `number` with each span of their windows are worth."""
-    num_sentences, num_words = options.first.shape[:2]
-    row = jnp.arange(num_sentences)[:, None, None]
-    lengths = options.lengths[:, None, None]
-    begin, end = uncovered_runs(kept.bits, window.reach)  # [B, S, reach + 1]
-    gap = kept.gap[..., None]
-    place = last_axis(np.arange(window.reach + 1), 3)
-
-    def future(first: Array, last: Array) -> Array:
-        """future(i, j) of positions that may lie behind the sentence."""
-        index = (row * (num_words + 1) + jnp.minimum(first, num_words)) * (num_words + 1) + jnp.minimum(last, num_words)
-        return futures.reshape(-1).at[index].get(mode="promise_in_bounds")
-
-    run_begin, run_end = gap + begin, jnp.minimum(gap + end, lengths)
-    whole, left = future(run_begin, run_end), future(run_begin, gap + place)
-    is_run = (begin == place) & (gap + place < lengths)
-    before = jnp.where(is_run, whole, 0.0).sum(-1)[..., None]
-    at, offset, length = window.offset, last_axis(window.offset, 3), last_axis(window.length, 3)
-    start = gap + offset
-    stop = start + length
-    rest = before - whole[..., at] + left[..., at] + future(stop, run_end[..., at])
-    covered = count_bits(kept.bits)[..., None]
-    is_last = number + length == lengths
-    weight = options.distortion[:, None, None]
-    rest = jnp.where(is_last, 0.0, rest - weight * certain_jumps(offset, length, covered))
-    jump = jnp.abs(start - kept.end[..., None])
-    orientation = _orientation(start, stop, kept.start[..., None], kept.end[..., None])
-    after = options.after.reshape(-1)[kept.entry[..., None] * 3 + orientation]
-    span = (row * num_words + jnp.minimum(start, num_words - 1)) * options.first.shape[2] + length - 1
-    first, count = options.first.reshape(-1)[span], options.count.reshape(-1)[span]
-    best = options.worth.reshape(-1)[orientation * options.worth.shape[1] + first]
-    is_free = ~overlaps(kept.bits[:, :, None], window.masks[None, None])
-    is_possible = (stop <= lengths) & (count > 0) & (jump <= window.limit) & is_free
-    worth = kept.score[..., None] + after + best + rest - weight * jump
-    return jnp.where(is_possible & (kept.score > IMPOSSIBLE / 2)[..., None], worth, 2 * IMPOSSIBLE)
-
-
-def _orientation(start: Array, stop: Array, last_start: Array, last_end: Array) -> Array:
-    """MONO where a span begins at the end of the last phrase, SWAPPED where it ends at its begin, else OTHER."""
-    return jnp.where(start == last_end, MONO, jnp.where(stop == last_start, SWAPPED, OTHER))
-
-
-def _pairs(window: Window, slots: int) -> _Pairs:
-    parts = []
-    for length in np.unique(window.length):
-        spans = np.flatnonzero(window.length == length)
-        slot, span = (column.reshape(-1) for column in np.meshgrid(np.arange(slots), spans, indexing="ij"))
-        parts.append((np.full(len(slot), length), slot, span))
-    return _Pairs(*(np.concatenate(columns).astype(np.int32) for columns in zip(*parts, strict=True)))
-
-
-def _best_options(
-    options: Options, window: Window, config: StackConfig, table_limit: int, number: Array, state: _State
-) -> _Chosen:
-    """The candidates of stack `number` that the language model is to score."""
-    num_sentences, num_words, longest = options.first.shape
-    slots, size = config.kept, state.ring.shape[0]
-    parts = []
-    for length in np.unique(window.length):
-        own = jax.lax.dynamic_index_in_dim(state.ring, (number - length) % size, keepdims=False)
-        spans = np.flatnonzero(window.length == length)
-        own = jnp.where(number >= length, own[..., spans[0] : spans[-1] + 1], 2 * IMPOSSIBLE)
-        parts.append(own.reshape(num_sentences, -1))
-    worth = jnp.concatenate(parts, 1)
-    worth, index = _top_k(worth, min(config.spans, worth.shape[1]))  # [B, Q]
-    pairs = _pairs(window, slots)
-    length, slot, span = (jnp.asarray(column)[index] for column in pairs)
-    parent = jnp.maximum(number - length, 0) * slots + slot
-    row = jnp.arange(num_sentences)[:, None]
-    before = _at(state.kept, row, parent, slots)
-    offset = jnp.asarray(window.offset)[span]
-    start = before.gap + offset
-    orientation = _orientation(start, start + length, before.start, before.end)
-    place = (row * num_words + jnp.minimum(start, num_words - 1)) * longest + length - 1
-    first, count = options.first.reshape(-1)[place], options.count.reshape(-1)[place]
-    rank = last_axis(np.arange(table_limit), 3)
-    num_options = options.worth.shape[1]
-    ranked = orientation[..., None] * num_options + jnp.where(rank < count[..., None], first[..., None] + rank, 0)
-    values = options.worth.reshape(-1)[ranked]
-    loss = jnp.where(rank < count[..., None], values - values[..., :1], 2 * IMPOSSIBLE)
-    worth, index = _top_k((worth[..., None] + loss).reshape(num_sentences, -1), min(config.scored, loss[0].size))
-    worth = jnp.where(worth >= worth[:, :1] - config.slack * options.unit[:, None], worth, 2 * IMPOSSIBLE)
-    pair = index // table_limit
-
-    def take(array: Array) -> Array:
-        return jnp.take_along_axis(array, pair.reshape(*pair.shape, *(1,) * (array.ndim - 2)), 1)
-
-    entry = options.ranked.reshape(-1)[jnp.take_along_axis(ranked.reshape(num_sentences, -1), index, 1)]
-    masks = jnp.asarray(window.masks)[take(span)]
-    return _Chosen(
-        worth, jax.tree.map(take, before), take(parent), entry, take(orientation), take(offset), take(length), masks
-    )
-
-
-def _at(kept: Hypotheses, row: Array, parent: Array, slots: int) -> Hypotheses:
-    """Hypotheses [B, Q] of all stacks, by stack · S + slot."""
-    stack, slot = parent // slots, parent % slots
-    num_sentences = kept.score.shape[1]
-    place = (stack * num_sentences + row) * slots + slot
-
-    def take(array: Array) -> Array:
-        return array.reshape(-1, *array.shape[3:])[place]
-
-    return jax.tree.map(take, kept)
-
-
-def _top_k(values: Array, num: int) -> tuple[Array, Array]:
-    """`jax.lax.top_k`, kept apart from what is done with its result (see `chart.kernel`)."""
-    return jax.lax.optimization_barrier(jax.lax.top_k(values, num))
-
-
-def _scored(lms: tuple[SearchLm, ...], options: Options, chosen: _Chosen) -> tuple[Array, Array, tuple[Array, ...]]:
+def _scored(lms: tuple[SearchLm, ...], options: Options, chosen: Chosen) -> tuple[Array, Array, tuple[Array, ...]]:
     """Scores without and with estimates, and language-model states of candidates; [B, M] each."""
     shape, before = chosen.worth.shape, chosen.hypothesis
     is_valid = chosen.worth > IMPOSSIBLE / 2
@@ -341,15 +132,14 @@ def _scored(lms: tuple[SearchLm, ...], options: Options, chosen: _Chosen) -> tup
     )  # fmt: skip
 
 
-def _keep_best(
-    lms: tuple[SearchLm, ...], options: Options, window: Window, config: StackConfig, futures: Array, number: Array,
-    chosen: _Chosen, state: _State,
-) -> _State:  # fmt: skip
+def _keep_best(search: Search, number: Array, chosen: Chosen, state: _State) -> _State:
     """Recombines, keeps S candidates of each sentence and writes them into stack `number`."""
-    score, worth, states = _scored(lms, options, chosen)
+    options, config = search.options, search.config
+    score, worth, states = _scored(search.lms, options, chosen)
+    num_scored = (chosen.worth > IMPOSSIBLE / 2).sum(dtype=jnp.int32)
     is_last = (number == options.lengths)[:, None]
     worth = jnp.where(is_last, score, worth)
-    worth, index = _top_k(worth, min(_num_ranked(window, config, options), worth.shape[1]))  # [B, T]
+    worth, index = top_k(worth, min(_num_ranked(config), worth.shape[1]))  # [B, T]
 
     def take(array: Array) -> Array:
         return jnp.take_along_axis(array, index.reshape(*index.shape, *(1,) * (array.ndim - 2)), 1)
@@ -365,7 +155,7 @@ def _keep_best(
     slot = jnp.where(is_new, jnp.cumsum(is_new, 1) - 1, -1)
     priority = jnp.where(is_new, -jnp.arange(index.shape[1], dtype=jnp.float32)[None], IMPOSSIBLE)
     missing = max(0, config.kept - index.shape[1])
-    is_kept, place = _top_k(jnp.pad(priority, ((0, 0), (0, missing)), constant_values=IMPOSSIBLE), config.kept)
+    is_kept, place = top_k(jnp.pad(priority, ((0, 0), (0, missing)), constant_values=IMPOSSIBLE), config.kept)
     is_kept = is_kept > IMPOSSIBLE / 2
     place = jnp.where(is_kept, place, 0)
 
@@ -381,12 +171,12 @@ def _keep_best(
         own = Edges(score, found.start, found.end, found.entry, found.parent, slot)
         own = jax.tree.map(lambda array, part: _widened(part, array.shape[2]), edges, own)
         edges = _written(edges, own, number)
-    worths = _pair_worths(options, window, futures, kept, number)
+    worths = pair_worths(search, kept, number)
     return _State(
         _written(state.kept, kept, number),
         _written(state.ring, worths, number % state.ring.shape[0]),
         edges,
-        state.num_scored + (chosen.worth > IMPOSSIBLE / 2).sum(dtype=jnp.int32),
+        state.num_scored + num_scored,
     )
 
 
@@ -400,7 +190,7 @@ def _widened(part: Array, size: int) -> Array:
     return jnp.pad(part, ((0, 0), (0, size - part.shape[1])), constant_values=fill)
 
 
-def _keys(options: Options, found: Hypotheses, chosen: _Chosen, is_last: Array) -> Array:
+def _keys(options: Options, found: Hypotheses, chosen: Chosen, is_last: Array) -> Array:
     """[B, T, C] int32: all that the future of a hypothesis depends on; of whole sentences only the states."""
     behind = chosen.offset - 2  # the bit of the word before the span
     is_free = (chosen.offset == 1) | ((chosen.offset > 1) & ~has_bit(chosen.hypothesis.bits, jnp.maximum(behind, 0)))
@@ -435,7 +225,7 @@ def _totals(lms: tuple[SearchLm, ...], options: Options, kept: Hypotheses) -> Ar
     """[B, S] float32: scores of whole sentences with </s>."""
     num_sentences, slots = kept.score.shape[1:]
     row = jnp.arange(num_sentences)[:, None]
-    whole = _at(kept, row, options.lengths[:, None] * slots + jnp.arange(slots)[None], slots)
+    whole = hypotheses_at(kept, row, options.lengths[:, None] * slots + jnp.arange(slots)[None], slots)
     total = whole.score
     for model, lm in enumerate(lms):
         mixture = options.lm_mixture[model]

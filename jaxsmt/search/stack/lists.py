@@ -13,7 +13,7 @@ from jaxsmt.search.nbest.kbest import Found
 from jaxsmt.search.nbest.sides import Sides, cut_sides, tokens_of_entries
 from jaxsmt.search.stack.decoder import StackBatch
 from jaxsmt.search.stack.features import Phrases
-from jaxsmt.search.stack.kernel import NO_ENTRY
+from jaxsmt.search.stack.hypotheses import NO_ENTRY
 from jaxsmt.search.stack.reading import StackReader
 from jaxsmt.text.vocabulary import NONTERMINALS, PAD
 

@@ -6,17 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.common.ragged import Ragged
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.nbest.derivation import FORCED, UNKNOWN_WORD
-from jaxsmt.search.plan.forest import Layout
-from jaxsmt.search.plan.lists import NO_PAIR, RuleLists, assemble_lists
-from jaxsmt.search.plan.planning import Spans, SpecialEntries, unknown_positions
+from jaxsmt.search.plan.lists import NO_PAIR, RuleLists
+from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, unknown_positions
 from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.plan.ranking import Ranking, descending_in_lists
-from jaxsmt.search.plan.targets import TargetPrograms
 from jaxsmt.search.rules.model import RuleModel, orientations_of
-from jaxsmt.search.stack.kernel import MONO, NO_ENTRY, Options
+from jaxsmt.search.stack.hypotheses import MONO, NO_ENTRY, Options
 from jaxsmt.text.vocabulary import PAD
 
 WORD_CLASSES = (8, 16, 24, 32, 48, 64, 96, 128)  # a device program for each; longer ones in steps of the last
@@ -54,41 +51,34 @@ def word_class(num_words: int) -> int:
     return next((size for size in WORD_CLASSES if num_words <= size), -(-num_words // last) * last)
 
 
-def special_spans(
-    lengths: np.ndarray, ranking: Ranking, profiles: Profiles, copy_ids: Ragged, forced: Spans,
-    lm_ids: np.ndarray, drop_unknown: bool,
-) -> tuple[Spanned, SpecialEntries]:  # fmt: skip
+def special_spans(batch: BatchSentences, ranking: Ranking, drop_unknown: bool) -> tuple[Spanned, SpecialEntries]:
     """Unknown words and forced translations."""
     entries = SpecialEntries(ranking.num_lists)
     columns: list[tuple[int, int, int, int]] = []
-    of_sentence, known = profiles.of_sentence, {}
-    sentence, position = unknown_positions(Layout(lengths, 1), ranking.matches, forced)
-    words = np.full(len(sentence), PAD) if drop_unknown else copy_ids.values[copy_ids.offsets[sentence] + position]
+    of_sentence, known = batch.profiles.of_sentence, {}
+    sentence, position = unknown_positions(batch.layout, ranking.matches, batch.forced)
+    copies = batch.copy_ids
+    words = np.full(len(sentence), PAD) if drop_unknown else copies.values[copies.offsets[sentence] + position]
     for row, place, word in zip(sentence.tolist(), position.tolist(), words.tolist(), strict=True):
         key = int(of_sentence[row]), word
         if key not in known:
             known[key] = entries.add(UNKNOWN_WORD, key[0], [] if drop_unknown else [word])
         columns.append((row, place, place + 1, known[key]))
-    for (row, start, end), tokens in sorted(forced.items()):
-        side = lm_ids[list(tokens)].tolist() if len(tokens) else []
+    for (row, start, end), tokens in sorted(batch.forced.items()):
+        side = batch.forced_lm[row, start, end]
         columns.append((row, start, end, entries.add(FORCED, int(of_sentence[row]), side, tuple(tokens))))
     return Spanned(*np.array(columns, np.int64).reshape(-1, 4).T), entries
 
 
 def plan_stack(
-    rules: RuleModel, ranking: Ranking, special: Spanned, entries: SpecialEntries, targets: TargetPrograms,
-    profiles: Profiles, lengths: np.ndarray, shape: tuple[int, int, int],
+    rules: RuleModel, batch: BatchSentences, ranking: Ranking, lists: RuleLists, special: Spanned,
+    shape: tuple[int, int, int],
 ) -> StackPlan:  # fmt: skip
-    """shape: B, N and L, the static sizes."""
+    """lists: the ranked ones, then those of special entries; shape: B, N and L, the static sizes."""
+    profiles, lengths, matches = batch.profiles, batch.layout.lengths, ranking.matches
     weights = profiles.weights
-    programs = targets.special_programs(entries, profiles)
-    lists = assemble_lists(ranking, programs, entries.scores(programs, weights))
-    matches = ranking.matches
-    spans = Spanned(
-        *(np.concatenate(parts) for parts in zip(
-            (matches.sentence, matches.start, matches.end, ranking.rule_list), special, strict=True
-        ))
-    )  # fmt: skip
+    known = Spanned(matches.sentence, matches.start, matches.end, ranking.rule_list)
+    spans = Spanned(*(np.concatenate(parts) for parts in zip(known, special, strict=True)))
     list_of_entry = np.repeat(np.arange(len(lists.count)), lists.count)
     profile_of_list = np.zeros(len(lists.count), np.int64)
     profile_of_list[spans.rule_list] = profiles.of_sentence[spans.sentence]

@@ -1,0 +1,165 @@
+"""Decoded batches as n-best lists are made from them, charts or stacks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from jaxsmt.search.decoder import AnyDecoder, DecodedBatch, Request, StackDecoder
+from jaxsmt.search.nbest.derivation import END, GLUE, RULE, SWAP, UNKNOWN_WORD, Node
+from jaxsmt.search.nbest.hypergraph import Hypergraph, hypergraph_of
+from jaxsmt.search.nbest.kbest import Found
+from jaxsmt.search.nbest.rescoring import DerivationCounts, no_reordering
+from jaxsmt.search.nbest.sides import Sides, sides_of
+from jaxsmt.search.nbest.unfold import Steps, Trees, sums_by_owner
+from jaxsmt.search.plan.forest import Sizes
+from jaxsmt.search.plan.profiles import Profiles
+from jaxsmt.search.rules.model import RuleModel
+from jaxsmt.search.stack.decoder import StackBatch
+from jaxsmt.search.stack.features import reordering_features
+from jaxsmt.search.stack.lists import Chains, StackGraph, phrases_of, stack_graph
+
+T = TypeVar("T")
+
+
+class Rooted(Protocol):
+    """Derivations by number."""
+
+    def root(self, number: int) -> Node: ...
+
+
+class Source(Protocol):
+    """A decoded batch as lists are made from it.
+
+    rows, profiles: as in `DecodedBatch`; graph, sides, side: its edges and what they write.
+    """
+
+    @property
+    def rows(self) -> np.ndarray: ...
+    @property
+    def profiles(self) -> Profiles: ...
+    @property
+    def graph(self) -> Hypergraph: ...
+    @property
+    def sides(self) -> Sides: ...
+    @property
+    def side(self) -> np.ndarray: ...
+
+    def start_score(self) -> np.ndarray:
+        """[B] float64: what counts beside the edges of a derivation."""
+        ...
+
+    def trees(self, found: Found) -> Rooted: ...
+
+    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+        """features: [U + N, F] of the sides."""
+        ...
+
+
+@dataclass(frozen=True)
+class ChartSource:
+    """A batch of charts."""
+
+    batch: DecodedBatch
+    graph: Hypergraph
+    sides: Sides
+    side: np.ndarray
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.batch.rows
+
+    @property
+    def profiles(self) -> Profiles:
+        return self.batch.profiles
+
+    def start_score(self) -> np.ndarray:
+        return self.profiles.start_score[self.profiles.of_sentence]
+
+    def trees(self, found: Found) -> Trees:
+        return Trees(self.batch.reader, found)
+
+    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+        kind, num = found.sides.kind[steps.side], len(found.way)
+        return DerivationCounts(
+            _rule_sums(found, steps, features),
+            np.bincount(steps.owner, minlength=num) + 1,  # S → <s>
+            np.bincount(steps.owner[kind == GLUE], minlength=num),
+            np.bincount(steps.owner[kind == SWAP], minlength=num),
+            np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
+            *no_reordering(rules, num),
+        )
+
+
+@dataclass(frozen=True)
+class StackSource:
+    """A batch of stacks."""
+
+    batch: StackBatch
+    stack: StackGraph
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.batch.rows
+
+    @property
+    def profiles(self) -> Profiles:
+        return self.batch.profiles
+
+    @property
+    def graph(self) -> Hypergraph:
+        return self.stack.graph
+
+    @property
+    def sides(self) -> Sides:
+        return self.stack.sides
+
+    @property
+    def side(self) -> np.ndarray:
+        return self.stack.side
+
+    def start_score(self) -> np.ndarray:
+        return np.zeros(len(self.rows))
+
+    def trees(self, found: Found) -> Chains:
+        return Chains(self.batch.reader, self.stack, found)
+
+    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+        kind, num = found.sides.kind[steps.side], len(found.way)
+        profile = self.profiles.of_sentence[found.sentence]
+        none = np.zeros(num, np.int64)
+        return DerivationCounts(
+            _rule_sums(found, steps, features),
+            np.bincount(steps.owner[kind != END], minlength=num),
+            none,
+            none,
+            np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
+            *reordering_features(rules, phrases_of(self.stack, found), profile, self.profiles.mixture),
+        )
+
+
+def sources_of(decoder: AnyDecoder, request: Request, sizes: Sizes | None) -> Iterator[Source]:
+    """Decodes batch by batch, edges kept."""
+    if isinstance(decoder, StackDecoder):
+        for stacks in _ahead(decoder.batches(request, sizes, keep_edges=True)):
+            yield StackSource(stacks, stack_graph(stacks))
+        return
+    for batch in _ahead(decoder.charts(request, sizes, keep_edges=True)):
+        graph = hypergraph_of(batch.chart, batch.plan)
+        yield ChartSource(batch, graph, *sides_of(batch.reader, graph.entry, batch.plan.cell_start[graph.cell]))
+
+
+def _ahead(batches: Iterator[T]) -> Iterator[T]:
+    """The same batches; each is asked for before the one before it is given out, so that the device has work."""
+    last = next(batches, None)
+    while last is not None:
+        following = next(batches, None)
+        yield last
+        last = following
+
+
+def _rule_sums(found: Found, steps: Steps, features: np.ndarray) -> np.ndarray:
+    """[H, F] float64"""
+    rules = np.flatnonzero(found.sides.kind[steps.side] == RULE)
+    return sums_by_owner(steps.owner[rules], features[steps.side[rules]], len(found.way))
