@@ -33,7 +33,7 @@ class SearchWeights:
 
     rule: Any = (0.2, 0.2, 0.3, 0.2)
     lm: Any = 0.5
-    word_penalty: Any = -0.3
+    word_penalty: Any = -0.7
     phrase_penalty: Any = -0.1
     glue: Any = -0.2
     swap: Any = -1.0
