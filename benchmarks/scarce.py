@@ -29,7 +29,7 @@ from jaxsmt.model.tuned_weights import vector_of
 from jaxsmt.pipeline.stages.tuning import decode_lists, tuning_text
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tune.lists import TuningLists
-from jaxsmt.tune.mert import MertConfig
+from jaxsmt.tune.mert.tuner import MertConfig
 from jaxsmt.tune.scoring import score_lists
 
 DATA = Path(os.environ.get("JAXSMT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "fr-en"

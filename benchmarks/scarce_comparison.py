@@ -24,7 +24,7 @@ from jaxsmt.evaluate.bleu import corpus_bleu
 from jaxsmt.evaluate.ter import ter_score
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig
 from jaxsmt.tune.lists import TuningLists, best_hypotheses
-from jaxsmt.tune.mert import mert
+from jaxsmt.tune.mert.tuner import mert
 from jaxsmt.tune.tuner import TunerConfig, make_tuner
 
 BAYESIAN = ("heuristic", "heuristic-viterbi", "mcmc", "mcmc-viterbi", "laplace", "laplace-viterbi")

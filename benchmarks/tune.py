@@ -19,7 +19,7 @@ from jaxsmt.evaluate.segments import Interner
 from jaxsmt.evaluate.ter import ter_statistics
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig
 from jaxsmt.tune.lists import TuningLists, list_score, padded_lists
-from jaxsmt.tune.mert import mert, mert_resampled
+from jaxsmt.tune.mert.tuner import mert, mert_resampled
 from jaxsmt.tune.mira import mira
 from jaxsmt.tune.nbest import NBestLists, read_nbest
 from jaxsmt.tune.pro import pro

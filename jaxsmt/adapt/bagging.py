@@ -9,7 +9,7 @@ from jaxsmt.common.progress import track
 from jaxsmt.common.ragged import numbered_runs
 from jaxsmt.tune.config import MertConfig
 from jaxsmt.tune.lists import TuningLists
-from jaxsmt.tune.mert import mert, mert_resampled
+from jaxsmt.tune.mert.tuner import mert, mert_resampled
 from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
 
 

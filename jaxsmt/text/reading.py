@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.catalogues import read_mo, read_po, strip_accelerators
+from jaxsmt.text.formats.catalogues import read_mo, read_po, strip_accelerators
+from jaxsmt.text.formats.tmx import read_tmx
 from jaxsmt.text.streams import read_lines
-from jaxsmt.text.tmx import read_tmx
 
 FORMATS = ("auto", "plain", "tsv", "tmx", "po", "mo")
 SIDES = ("source", "target")

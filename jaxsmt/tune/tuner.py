@@ -7,7 +7,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, TrustRegionConfig
 from jaxsmt.tune.lists import TuningLists
-from jaxsmt.tune.mert import mert
+from jaxsmt.tune.mert.tuner import mert
 from jaxsmt.tune.mira import mira
 from jaxsmt.tune.pro import pro
 from jaxsmt.tune.trust_region import trust_region

@@ -17,7 +17,7 @@ from jaxsmt.adapt.voting import aligned_weights, best_rows, chosen_texts, merge_
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig
 from jaxsmt.tune.lists import list_score, padded_lists
-from jaxsmt.tune.mert import mert
+from jaxsmt.tune.mert.tuner import mert
 from jaxsmt.tune.nbest import nbest_from_rows
 
 QUICK = MertConfig(restarts=2, perturbation_rounds=0)

@@ -9,7 +9,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.search.rules.ensemble import EnsembleConfig
 from jaxsmt.search.rules.ensemble_spans import ensemble_rules
 from jaxsmt.search.rules.mixtures import fill_up_rules, linear_rules, log_linear_rules
-from jaxsmt.search.rules.model import OrientedRules, fixed_rules, mixed_rules, orientations_of
+from jaxsmt.search.rules.model import fixed_rules, mixed_rules
 from jaxsmt.tm.reordering import ORIENTATION_NAMES, component_orientations
 from jaxsmt.tm.scored import score_component
 from tests.search.ensemble_oracle import Small, small_models
@@ -48,7 +48,6 @@ def asked(small):
 
 def check(rules, small, asked, mixture, slow):
     """Compares with slow(pair, profile) probabilities; sizes 0 and 1 as well."""
-    assert isinstance(rules, OrientedRules)
     pairs, profile = asked
     found = rules.orientations(pairs, profile, mixture)
     assert found.dtype == np.float32
@@ -178,5 +177,5 @@ def test_models_without_orientations_have_no_features():
     ]  # fmt: skip
     for rules in models:
         assert rules.orientation_names == ()
-        found = orientations_of(rules, np.arange(3), np.zeros(3, int), rules.check_mixture(None, 1))
+        found = rules.orientations(np.arange(3), np.zeros(3, int), rules.check_mixture(None, 1))
         np.testing.assert_array_equal(found, np.zeros((3, 6)))

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.catalogues import strip_accelerators
+from jaxsmt.text.formats.catalogues import strip_accelerators
+from jaxsmt.text.formats.tmx import matches_language
 from jaxsmt.text.reading import BitextSource, read_bitext
-from jaxsmt.text.tmx import matches_language
 
 PAIRS = [("Bonjour, l'ami !", "Hello, friend!"), ("a\u2028b\x85c", "d\u00a0e"), ("", "empty")]
 

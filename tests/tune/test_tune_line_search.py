@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from jaxsmt.tune.envelope import block_envelopes, envelope_blocks
-from jaxsmt.tune.line_search import best_steps, line_events, search_space
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, padded_lists, ter_of_sums
+from jaxsmt.tune.mert.envelope import block_envelopes, envelope_blocks
+from jaxsmt.tune.mert.line_search import best_steps, line_events, search_space
 
 
 def random_lists(rng, sizes, num_features, is_integer=False):

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, TrustRegionConfig
 from jaxsmt.tune.lists import TuningLists, list_score, padded_lists
-from jaxsmt.tune.mert import mert, mert_resampled
+from jaxsmt.tune.mert.tuner import mert, mert_resampled
 from jaxsmt.tune.mira import mira
 from jaxsmt.tune.nbest import read_nbest
 from jaxsmt.tune.pro import logistic_regression, pro, sample_pairs

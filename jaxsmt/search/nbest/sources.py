@@ -18,7 +18,7 @@ from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.decoder import StackBatch
 from jaxsmt.search.stack.features import reordering_features
-from jaxsmt.search.stack.lists import Chains, StackGraph, phrases_of, stack_graph
+from jaxsmt.search.stack.lists import PhraseChains, StackGraph, phrases_of, stack_graph
 
 T = TypeVar("T")
 
@@ -122,8 +122,8 @@ class StackSource:
     def start_score(self) -> np.ndarray:
         return np.zeros(len(self.rows))
 
-    def trees(self, found: Found) -> Chains:
-        return Chains(self.batch.reader, self.stack, found)
+    def trees(self, found: Found) -> PhraseChains:
+        return PhraseChains(self.batch.reader, self.stack, found)
 
     def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
         kind, num = found.sides.kind[steps.side], len(found.way)

@@ -33,6 +33,20 @@ class RuleModel(Protocol):
         """
         ...
 
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        """[O], `ORIENTATION_NAMES` once for each of O/6 tables; empty if the model has no orientations."""
+        ...
+
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        """[A, O] log-probabilities of pairs [A], each with row profile_index [A] of `mixture`.
+
+        Lexicalised reordering, msd-bidirectional-fe: monotone, swap, other to the previous phrase, then to the next; in
+        columns 6k to 6k + 5 those of table k. Only log-linear mixtures have more than one. A model without
+        orientations has 0 in all of [A, 6].
+        """
+        ...
+
 
 class PairLists(NamedTuple):
     """Q lists with A pairs, and the M matches that use them.
@@ -87,24 +101,6 @@ class BoundedRules(RuleModel, Protocol):
         ...
 
 
-@runtime_checkable
-class OrientedRules(RuleModel, Protocol):
-    """Phrases that know how they stand to their neighbours (lexicalised reordering, msd-bidirectional-fe)."""
-
-    @property
-    def orientation_names(self) -> tuple[str, ...]:
-        """[O], `ORIENTATION_NAMES` once for each of O/6 tables; empty if the model has no orientations."""
-        ...
-
-    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
-        """[A, O] log-probabilities of pairs [A], each with row profile_index [A] of `mixture`.
-
-        Monotone, swap, other to the previous phrase, then to the next; in columns 6k to 6k + 5 those of table k. Only
-        log-linear mixtures have more than one. A model without orientations has 0 in all of [A, 6].
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class FixedRules:
     """A Moses table, with its reordering table if it has one."""
@@ -135,18 +131,8 @@ def fixed_rules(table: ScoredTable, reordering: np.ndarray | None = None) -> Fix
 
 
 def num_orientations(rules: RuleModel) -> int:
-    """O, of `orientations_of`."""
-    names = rules.orientation_names if isinstance(rules, OrientedRules) else ()
-    return len(names or ORIENTATION_NAMES)
-
-
-def orientations_of(
-    rules: RuleModel, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None
-) -> np.ndarray:
-    """[A, O] as in `OrientedRules`; 0 in [A, 6] from rules that have no orientations."""
-    if isinstance(rules, OrientedRules):
-        return rules.orientations(pair_index, profile_index, mixture)
-    return nothing(pair_index)
+    """O, of `RuleModel.orientations`."""
+    return len(rules.orientation_names or ORIENTATION_NAMES)
 
 
 def only_possible(features: np.ndarray) -> np.ndarray:

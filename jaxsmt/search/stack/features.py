@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.search.rules.model import RuleModel, num_orientations, orientations_of
+from jaxsmt.search.rules.model import RuleModel, num_orientations
 from jaxsmt.search.stack.hypotheses import MONO, NO_START, OTHER, SWAPPED
 from jaxsmt.search.weights import NUM_ORIENTATIONS
 
@@ -53,5 +53,5 @@ def _orientations(rules: RuleModel, pair: np.ndarray, profile: np.ndarray, mixtu
     known = np.flatnonzero(pair >= 0)
     num = int(profile.max(initial=0)) + 1
     keys, place = np.unique(pair[known] * num + profile[known], return_inverse=True)
-    logs[known] = orientations_of(rules, keys // num, keys % num, mixture)[place.reshape(-1)]
+    logs[known] = rules.orientations(keys // num, keys % num, mixture)[place.reshape(-1)]
     return logs

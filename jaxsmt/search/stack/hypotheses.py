@@ -75,7 +75,7 @@ class Hypotheses(NamedTuple):
     states: tuple[Array, ...]
 
 
-class Edges(NamedTuple):
+class StackEdges(NamedTuple):
     """The best candidates of each stack that the language models scored, best first, for lists; [N + 1, B, T]."""
 
     score: Array
@@ -100,7 +100,7 @@ class Stacks(NamedTuple):
     entry: Array
     parent: Array
     total: Array
-    edges: Edges | None
+    edges: StackEdges | None
     num_scored: Array
 
 

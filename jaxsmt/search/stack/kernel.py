@@ -32,10 +32,10 @@ from jaxsmt.search.stack.hypotheses import (
     MONO,
     NO_ENTRY,
     NO_START,
-    Edges,
     Hypotheses,
     Options,
     Search,
+    StackEdges,
     Stacks,
     hypotheses_at,
     top_k,
@@ -47,7 +47,7 @@ Array = Any
 class _State(NamedTuple):
     kept: Hypotheses  # [N + 1, B, S]
     ring: Array  # [R, B, S, P] float32: what pairs are worth, of the last R stacks
-    edges: Edges | None
+    edges: StackEdges | None
     num_scored: Array
 
 
@@ -94,7 +94,7 @@ def _start(search: Search, keep_edges: bool) -> _State:
     if keep_edges:
         shape = (num_words + 1, num_sentences, _num_ranked(config))
         none = jnp.zeros(shape, jnp.int32)
-        edges = Edges(jnp.full(shape, IMPOSSIBLE, jnp.float32), none, none, none, none, none - 1)
+        edges = StackEdges(jnp.full(shape, IMPOSSIBLE, jnp.float32), none, none, none, none, none - 1)
     return _State(kept, ring, edges, jnp.int32(0))
 
 
@@ -168,7 +168,7 @@ def _keep_best(search: Search, number: Array, chosen: Chosen, state: _State) -> 
     if edges is not None:
         slot = jnp.take_along_axis(slot, twin, 1)
         slot = jnp.where((slot < config.kept) & is_good, slot, -1)
-        own = Edges(score, found.start, found.end, found.entry, found.parent, slot)
+        own = StackEdges(score, found.start, found.end, found.entry, found.parent, slot)
         own = jax.tree.map(lambda array, part: _widened(part, array.shape[2]), edges, own)
         edges = _written(edges, own, number)
     worths = pair_worths(search, kept, number)

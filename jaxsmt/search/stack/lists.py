@@ -149,7 +149,7 @@ def phrases_of(stack: StackGraph, found: Found) -> Phrases:
 
 
 @dataclass(frozen=True)
-class Chains:
+class PhraseChains:
     """Derivations as chains of nodes; parts that several of them share are made once."""
 
     reader: StackReader

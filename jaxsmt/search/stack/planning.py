@@ -12,7 +12,7 @@ from jaxsmt.search.plan.lists import NO_PAIR, RuleLists
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, unknown_positions
 from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.plan.ranking import Ranking, descending_in_lists
-from jaxsmt.search.rules.model import RuleModel, orientations_of
+from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.hypotheses import MONO, NO_ENTRY, Options
 from jaxsmt.text.vocabulary import PAD
 
@@ -121,7 +121,7 @@ def _orientation_scores(
     weights = profiles.weights.reordering
     known = np.flatnonzero(lists.pair > NO_PAIR)
     if weights.any() and len(known):
-        logs = orientations_of(rules, lists.pair[known], profile[known], profiles.mixture)
+        logs = rules.orientations(lists.pair[known], profile[known], profiles.mixture)
         scores[known] = (logs * weights[profile[known]]).reshape(len(known), -1, 2, 3).sum(1)
     return scores[:, 0], scores[:, 1]
 

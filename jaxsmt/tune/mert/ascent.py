@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig
-from jaxsmt.tune.line_search import SearchSpace, best_steps, line_events
+from jaxsmt.tune.mert.line_search import SearchSpace, best_steps, line_events
 
 STRATEGIES = ("cyclic", "steepest")
 _LINES_AT_ONCE = 128

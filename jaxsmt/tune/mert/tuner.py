@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from jaxsmt.common.norms import l1_normalised
-from jaxsmt.tune.ascent import Ascents, ascend, ascents_from
 from jaxsmt.tune.config import MertConfig
-from jaxsmt.tune.line_search import SearchSpace, search_space
 from jaxsmt.tune.lists import TuningLists, best_hypotheses, objective
+from jaxsmt.tune.mert.ascent import Ascents, ascend, ascents_from
+from jaxsmt.tune.mert.line_search import SearchSpace, search_space
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsmt.common.memory import keep_freed_memory
-from jaxsmt.tune.envelope import EnvelopeBlock, block_envelopes, envelope_blocks
 from jaxsmt.tune.lists import TuningLists, objective
+from jaxsmt.tune.mert.envelope import EnvelopeBlock, block_envelopes, envelope_blocks
 
 _BEYOND = 0.1  # how far past the outermost threshold a step goes
 _AT_ORIGIN = 1.5e-4  # a shorter step is none: rounding must not add up

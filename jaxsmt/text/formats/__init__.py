@@ -1,0 +1,1 @@
+"""Documents of the trade: translation memories and catalogues of messages."""
