@@ -1,23 +1,22 @@
 """The decoder: sentences in, derivations out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
-from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Chart, fill_chart
 from jaxsmt.search.chart.rows import SearchLm, prepare_lm, start_row
 from jaxsmt.search.nbest.derivation import Derivation, Reader
-from jaxsmt.search.plan.forest import Layout, Plan, Sizes, plan_batch
+from jaxsmt.search.parts import check_lm_mixture, part_of
+from jaxsmt.search.plan.forest import Plan, Sizes, plan_batch
 from jaxsmt.search.plan.lists import assemble_lists
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, all_groups, forced_allows
-from jaxsmt.search.plan.profiles import Profiles, distinct_profiles
+from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.plan.ranking import rank_rules
 from jaxsmt.search.plan.targets import TargetPrograms, target_programs
 from jaxsmt.search.request import Request, SearchConfig, complete_request
@@ -25,7 +24,6 @@ from jaxsmt.search.rules.grammar import Programs
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.decoder import StackDecoder, stack_decoder
 from jaxsmt.search.statistics import SearchStatistics
-from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.vocabulary import NONTERMINALS
 
 __all__ = ["AnyDecoder", "Decoder", "Request", "SearchConfig", "StackDecoder", "complete_request", "make_decoder"]
@@ -71,7 +69,7 @@ class Decoder:
     def charts(self, request: Request, sizes: Sizes | None = None, keep_edges: bool = False) -> Iterator[DecodedBatch]:
         """Decodes batch by batch."""
         request = complete_request(request, self.rules)
-        self._check_lm(request)
+        check_lm_mixture(request, self.lm.automaton)
         matches = match_patterns(self.rules.grammar.trie, request.sentences, self.config.max_span)
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
         for rows in _batches(matches, request.sentences.lengths, sizes or USUAL, self.config):
@@ -79,33 +77,18 @@ class Decoder:
             self.statistics.add(batch.plan, batch.chart)
             yield batch
 
-    def _check_lm(self, request: Request) -> None:
-        num = self.lm.automaton.num_models
-        if num > 1 and np.shape(request.lm_mixture)[-1:] != (num,):
-            raise UserError(f"there are {num} language models: give {num} weights for them (lm_mixture)")
-
     def _decode(
         self, request: Request, matches: Matches, rows: np.ndarray, sizes: Sizes | None, keep_edges: bool
     ) -> DecodedBatch:
-        matches = _of_sentences(matches, rows)
-        forced = {(key[0] - int(rows[0]), *key[1:]): ids for key, ids in request.forced.items() if key[0] in rows}
-        weights = SearchWeights(**{name: value[rows] for name, value in vars(request.weights).items()})
-        profiles = distinct_profiles(
-            weights,
-            None if request.mixture is None else request.mixture[rows],
-            None if request.lm_mixture is None else request.lm_mixture[rows],
-        )
-        longest = max([self.config.max_span, *(end - start for _, start, end in forced)])
-        layout = Layout(request.sentences.lengths[rows], longest)
-        forced_lm = {key: self.lm_ids[list(ids)].tolist() if len(ids) else [] for key, ids in forced.items()}
-        batch = BatchSentences(layout, profiles, _copies(request, rows), forced, forced_lm)
-        plan, entries = self._plan(batch, matches, sizes)
+        part = part_of(request, matches, rows)
+        longest = max([self.config.max_span, *(end - start for _, start, end in part.forced)])
+        plan, entries = self._plan(part.batch(self.lm_ids, longest), part.matches, sizes)
 
         def special(number: int, start: int, end: int) -> Any:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
         chart = fill_chart(self.lm, plan.forest, self.config.beam, self.config.table_limit, keep_edges)
-        return DecodedBatch(rows, plan, profiles, chart, Reader(plan, self.rules.grammar, special))
+        return DecodedBatch(rows, plan, part.profiles, chart, Reader(plan, self.rules.grammar, special))
 
     def _plan(self, batch: BatchSentences, matches: Matches, sizes: Sizes | None) -> tuple[Plan, SpecialEntries]:
         layout, profiles, config = batch.layout, batch.profiles, self.config
@@ -171,15 +154,3 @@ def _fitting(sentences: int, cells: int, groups: int, lists: Any) -> Sizes:
     while any(have < need for have, need in zip(vars(sizes).values(), needed, strict=True)):
         sizes = USUAL if sizes == SMALL else sizes.scaled(2)
     return sizes
-
-
-def _of_sentences(matches: Matches, rows: np.ndarray) -> Matches:
-    """The matches of consecutive sentences, which become 0, 1, …"""
-    begin, end = np.searchsorted(matches.sentence, [rows[0], rows[-1] + 1])
-    part = matches.take(np.arange(begin, end))
-    return replace(part, sentence=part.sentence - rows[0])
-
-
-def _copies(request: Request, rows: np.ndarray) -> Ragged:
-    assert request.copy_ids is not None
-    return Ragged(request.copy_ids, request.sentences.offsets).take(rows)

@@ -13,11 +13,12 @@ from jaxsmt.common.ragged import Ragged
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.nbest.derivation import Derivation
-from jaxsmt.search.plan.forest import Layout, Sizes
+from jaxsmt.search.parts import check_lm_mixture, part_of
+from jaxsmt.search.plan.forest import Sizes
 from jaxsmt.search.plan.lists import assemble_lists
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, forced_allows
-from jaxsmt.search.plan.profiles import Profiles, distinct_profiles
+from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.plan.ranking import rank_rules
 from jaxsmt.search.plan.targets import TargetPrograms
 from jaxsmt.search.request import Request, SearchConfig, complete_request
@@ -79,7 +80,7 @@ class StackDecoder:
         """Decodes batch by batch, sentences of about one length together."""
         batch_size = None if sizes is None else sizes.sentences
         request = complete_request(request, self.rules)
-        self._check_lm(request)
+        check_lm_mixture(request, self.lm.automaton)
         order = np.argsort(request.sentences.lengths, kind="stable")
         request = _reordered(request, order)
         matches = match_patterns(self.rules.grammar.trie, request.sentences, len(self.rules.grammar.trie))
@@ -91,35 +92,18 @@ class StackDecoder:
             self.statistics.add_counts(counts, batch.stacks.num_scored)
             yield batch._replace(rows=order[rows])
 
-    def _check_lm(self, request: Request) -> None:
-        num = self.lm.automaton.num_models
-        if num > 1 and np.shape(request.lm_mixture)[-1:] != (num,):
-            raise UserError(f"there are {num} language models: give {num} weights for them (lm_mixture)")
-
     def _decode(
         self, request: Request, matches: Matches, rows: np.ndarray, batch_size: int | None, keep_edges: bool
     ) -> StackBatch:
-        matches = _of_sentences(matches, rows)
-        forced = {(key[0] - int(rows[0]), *key[1:]): ids for key, ids in request.forced.items() if key[0] in rows}
-        weights = SearchWeights(**{name: value[rows] for name, value in vars(request.weights).items()})
-        profiles = distinct_profiles(
-            weights,
-            None if request.mixture is None else request.mixture[rows],
-            None if request.lm_mixture is None else request.lm_mixture[rows],
-        )
-        assert request.copy_ids is not None
-        copies = Ragged(request.copy_ids, request.sentences.offsets).take(rows)
-        forced_lm = {key: self.lm_ids[list(ids)].tolist() if len(ids) else [] for key, ids in forced.items()}
-        longest = phrase_length(len(self.rules.grammar.trie), list(forced))
-        layout = Layout(request.sentences.lengths[rows], longest)
-        batch = BatchSentences(layout, profiles, copies, forced, forced_lm)
-        plan, entries = self._plan(batch, matches, _fitting(len(rows), batch_size))
+        part = part_of(request, matches, rows)
+        batch = part.batch(self.lm_ids, phrase_length(len(self.rules.grammar.trie), list(part.forced)))
+        plan, entries = self._plan(batch, part.matches, _fitting(len(rows), batch_size))
         stacks = fill_stacks(self.lms, plan.options, self.config.stack, self.config.table_limit, keep_edges)
 
         def describe(number: int, start: int, end: int) -> Any:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
-        return StackBatch(rows, plan, profiles, stacks, StackReader(plan, self.rules.grammar, describe))
+        return StackBatch(rows, plan, part.profiles, stacks, StackReader(plan, self.rules.grammar, describe))
 
     def _plan(self, batch: BatchSentences, matches: Matches, batch_size: int) -> tuple[StackPlan, SpecialEntries]:
         layout, profiles, config = batch.layout, batch.profiles, self.config
@@ -173,10 +157,3 @@ def _reordered(request: Request, order: np.ndarray) -> Request:
         lm_mixture=None if request.lm_mixture is None else request.lm_mixture[order],
         forced={(int(place[row]), start, end): ids for (row, start, end), ids in request.forced.items()},
     )
-
-
-def _of_sentences(matches: Matches, rows: np.ndarray) -> Matches:
-    """The matches of consecutive sentences, which become 0, 1, …"""
-    begin, end = np.searchsorted(matches.sentence, [rows[0], rows[-1] + 1])
-    part = matches.take(np.arange(begin, end))
-    return replace(part, sentence=part.sentence - rows[0])
