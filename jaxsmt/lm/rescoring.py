@@ -19,10 +19,24 @@ _SUFFIXES = (".gz", ".bz2", ".xz", ".arpa", ".bin", ".binary", ".klm", ".blm", "
 
 
 @dataclass(frozen=True)
-class RescoringConfig:
+class RescoringFiles:
     """kenlm: KenLM binaries or ARPA files, each of which becomes a feature."""
 
     kenlm: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RescoringConfig(RescoringFiles):
+    """Rescoring while a model translates.
+
+    nbest: length of the lists that are rescored.
+    """
+
+    nbest: int = 100
+
+    def __post_init__(self) -> None:
+        if self.nbest < 1:
+            raise UserError(f"rescore.nbest is {self.nbest}: give at least 1")
 
 
 @dataclass(frozen=True)
@@ -52,8 +66,8 @@ def rescoring_feature(path: str | Path) -> str:
     return f"kenlm-{re.sub(r'[^0-9A-Za-z]+', '-', stem).strip('-') or 'model'}_0"
 
 
-def open_rescorer(paths: Sequence[str | Path]) -> Rescorer:
-    """Opens files, none or several; the features are in their order."""
+def files_by_feature(paths: Sequence[str | Path]) -> dict[str, str | Path]:
+    """The files by the features that they become, in their order."""
     by_name: dict[str, str | Path] = {}
     for path in paths:
         name = rescoring_feature(path)
@@ -62,4 +76,10 @@ def open_rescorer(paths: Sequence[str | Path]) -> Rescorer:
                 f"rescore.kenlm has '{by_name[name]}' and '{path}', which would both be '{name}': rename a file"
             )
         by_name[name] = path
+    return by_name
+
+
+def open_rescorer(paths: Sequence[str | Path]) -> Rescorer:
+    """Opens files, none or several; the features are in their order."""
+    by_name = files_by_feature(paths)
     return Rescorer(tuple(by_name), tuple(load_kenlm(path) for path in by_name.values()))

@@ -1,6 +1,6 @@
-"""The model folder: all that decoding needs, and nothing that lies elsewhere.
+"""The model folder: all that decoding needs; but KenLM files that rescore stay where they are.
 
-model.json                   format version, names of the components, log-linear weights, weights of labels
+model.json                   format version, names of the components, log-linear weights, weights of labels, rescoring
 components/<name>/           one folder a component
 lm/                          the union of the language models, and their weights: see jaxsmt.model.language_models
 clusters/                    how sentences without a label get one, if the model has clusters
@@ -28,6 +28,7 @@ from jaxsmt.model.language_models import load_language_models
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.model.model import Mixing, Model
 from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.model.rescoring import rescoring_of
 from jaxsmt.model.rules import Rules
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
@@ -35,7 +36,7 @@ from jaxsmt.text.encoding import TextSide, load_side
 from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
 from jaxsmt.tm.component import Component, load_component
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 SETTINGS, COMPONENTS, LM, CLUSTERS, ADAPTATION = "model.json", "components", "lm", "clusters", "adaptation"
 SIDES = ("source", "target")
 
@@ -62,6 +63,8 @@ def write_model(folder: Path, model: Model, files: ModelFiles) -> None:
         "weights": dataclasses.asdict(model.weights),
         "mixing": dataclasses.asdict(model.mixing),
     }
+    if model.rescoring is not None:
+        settings["rescoring"] = dataclasses.asdict(model.rescoring)
     with atomic_folder(folder) as temporary:
         for name, part in files.components.items():
             shutil.copytree(part, temporary / COMPONENTS / name, copy_function=_link_or_copy)
@@ -89,6 +92,7 @@ def open_model(folder: str | Path) -> Model:
         _mixing(settings["mixing"]),
         load_clusters(folder / CLUSTERS) if (folder / CLUSTERS).is_dir() else None,
         load_adaptation(folder / ADAPTATION) if (folder / ADAPTATION).is_dir() else None,
+        rescoring=rescoring_of(settings.get("rescoring")),
     )
 
 

@@ -32,7 +32,7 @@ class LoadedModel:
 
     @cached_property
     def translator(self) -> Translator:
-        """What translates: plain, voting or bagged."""
+        """What translates: plain, voting, bagged or rescoring."""
         return make_translator(self.model)
 
     def translate(

@@ -13,6 +13,7 @@ from jaxsmt.model.labelling.labellers import Labeller, SameLabel
 from jaxsmt.model.language_models import LanguageModels
 from jaxsmt.model.mixing import MixingConfig, fixed_weights
 from jaxsmt.model.profiles import LabelSettings, Profile
+from jaxsmt.model.rescoring import Rescoring
 from jaxsmt.model.rules import Rules
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.search.decoder import SearchConfig
@@ -41,6 +42,7 @@ class Model:
     source, target: its languages, with the words of all components.
     weights: log-linear weights of text that has none of its own.
     clusters: finds labels for sentences that nobody labelled, if the model has clusters.
+    rescoring: KenLM files that rescore its translations, if it was tuned with some.
     more_labels: names of kinds of text that it has nothing for yet.
     """
 
@@ -53,6 +55,7 @@ class Model:
     mixing: Mixing = field(default_factory=Mixing)
     clusters: Labeller | None = None
     adaptation: Adaptation | None = None
+    rescoring: Rescoring | None = None
     more_labels: tuple[str, ...] = ()
 
     @property

@@ -187,9 +187,10 @@ def plain_translator(
 
 
 def make_translator(model: Model, config: SearchConfig | None = None, glossary: Glossary | None = None) -> Translator:
-    """Makes a model ready, with its adaptation if it has one."""
+    """Makes a model ready, with its adaptation or rescoring if it has one."""
     plain = plain_translator(model, None, config, glossary)
-    return plain if model.adaptation is None else model.adaptation.translator(plain)
+    more = model.adaptation or model.rescoring  # training makes no model with both
+    return plain if more is None else more.translator(plain)
 
 
 def features_at(features: FeatureVectors, rows: np.ndarray) -> FeatureVectors:

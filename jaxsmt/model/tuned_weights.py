@@ -36,10 +36,21 @@ def vector_of(weights: SearchWeights) -> np.ndarray:
 
 def weights_of(vector: np.ndarray, start: SearchWeights) -> SearchWeights:
     """The weights with tuned values, scaled to the size of those they started from: the unknown-word weight stays."""
-    scaled = np.asarray(vector) * np.abs(vector_of(start)).sum() / max(np.abs(vector).sum(), 1e-30)
-    values, changes = [round(float(value), 9) for value in scaled], {}
+    values, changes = list(_scaled(vector, vector, start)), {}
     for name in tuned_fields(start):
         size = np.size(getattr(start, name))
         taken, values = values[:size], values[size:]
         changes[name] = tuple(taken) if np.ndim(getattr(start, name)) else taken[0]
     return dataclasses.replace(start, **changes)
+
+
+def weights_and_more(vector: np.ndarray, start: SearchWeights) -> tuple[SearchWeights, tuple[float, ...]]:
+    """`weights_of` the first values of a vector [F + M], and the M behind them, which are scaled by the same factor."""
+    first, more = np.split(np.asarray(vector), [len(vector_of(start))])
+    return weights_of(first, start), _scaled(more, first, start)
+
+
+def _scaled(values: np.ndarray, vector: np.ndarray, start: SearchWeights) -> tuple[float, ...]:
+    """Values times the factor that gives a vector [F] the size of the weights it started from."""
+    scaled = np.asarray(values) * np.abs(vector_of(start)).sum() / max(np.abs(vector).sum(), 1e-30)
+    return tuple(round(float(value), 9) for value in scaled)

@@ -149,14 +149,15 @@ def tuned_model(store: Store, draft: Draft, task: TuningTask) -> Draft:
     model, inputs = draft.model, draft.fingerprints
     if model.mixing.config.is_ensemble:
         model = tuned_ensemble(store, model, inputs, task)
-    weights = tuning_stage(store, model, inputs, task)
+    tuned = tuning_stage(store, model, inputs, task)
     labels = model.mixing.labels
     if model.mixing.config.tune_each:
         occurring = sorted({label for label in tuning_text(model, task.dev).labels if label is not None})
-        own = {label: tuning_stage(store, model, inputs, task, label) for label in occurring}
+        own = {label: tuning_stage(store, model, inputs, task, label).weights for label in occurring}
         labels = dataclasses.replace(labels, weights=own)
     mixing = dataclasses.replace(model.mixing, labels=labels)
-    return dataclasses.replace(draft, model=dataclasses.replace(model, weights=weights, mixing=mixing))
+    model = dataclasses.replace(model, weights=tuned.weights, mixing=mixing, rescoring=tuned.rescoring)
+    return dataclasses.replace(draft, model=model)
 
 
 def fit_label_lms(

@@ -45,6 +45,7 @@ def evaluate_model(
     """
     jobs = [(part, domain) for part, sources in parts.items() for domain in sources]
     plain = plain_translator(model)
+    base: Translator = plain if model.rescoring is None else model.rescoring.translator(plain)
     found: dict[tuple[str, str, str], Scores] = {}
     unknown: dict[tuple[str, str, str], Counter[str]] = {}
     reports: dict[str, list[BagReport]] = {}
@@ -55,7 +56,8 @@ def evaluate_model(
         ways = list(weightings(model, text, domain).items())
         for name, profiles in ways if all_ways else ways[-1:]:
             report = _bag_report(model, name, references)
-            translated = _translator(plain, name, report).translate(text, profiles)
+            translator = base if name != ADAPTED else _adapted(plain, report)
+            translated = translator.translate(text, profiles)
             if report is not None:
                 write_text(output_file(output_dir, part, domain, "members"), report.table())
                 reports.setdefault(part, []).append(report)
@@ -93,12 +95,12 @@ def _bag_report(model: Model, weighting: str, references: Sequence[str]) -> BagR
     return BagReport(bag, [" ".join(model.target.preprocess(reference)) for reference in references])
 
 
-def _translator(plain: PlainTranslator, weighting: str, report: BagReport | None) -> Translator:
-    """What translates in one of the ways; report: sees what the members of a bag say."""
+def _adapted(plain: PlainTranslator, report: BagReport | None) -> Translator:
+    """What translates with the model's adaptation; report: sees what the members of a bag say."""
     if report is not None:
         return BaggedTranslator(plain, report.bag, observe_fn=report.add)
-    adaptation = plain.model.adaptation if weighting == ADAPTED else None
-    return plain if adaptation is None else adaptation.translator(plain)
+    assert plain.model.adaptation is not None
+    return plain.model.adaptation.translator(plain)
 
 
 def unknown_file(output_dir: Path, part: str, domain: str) -> Path:

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.nbest import NBestLists
+from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
 
 
 class TextScorer(Protocol):
@@ -36,3 +36,12 @@ def rescored(lists: NBestLists, scorer: TextScorer) -> NBestLists:
         feature_names=(*names[: lists.num_dense], *scorer.names, *names[lists.num_dense :]),
         num_dense=lists.num_dense + len(scorer.names),
     )
+
+
+def ranked_anew(lists: NBestLists, scores: np.ndarray) -> NBestLists:
+    """The lists with other totals [K], the best first; equal ones keep their order."""
+    order = np.lexsort((-scores, lists.sentences))
+    return nbest_from_rows(
+        [lists.texts[k] for k in order], lists.features[order], lists.sentences, len(lists), lists.feature_names,
+        scores[order], lists.num_dense, [lists.extras[k] for k in order],
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""n-best lists that are ranked anew: what voting and bagged translators share."""
+"""n-best lists that are ranked anew: what voting, bagged and rescoring translators share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence

@@ -22,6 +22,7 @@ from jaxsmt.model.profiles import Profile
 from jaxsmt.model.source_text import SourceText, blocks_of, source_text
 from jaxsmt.model.translation import NBestList, TranslatedLine, Translator, make_translator
 from jaxsmt.pipeline.config.rooms import with_overrides
+from jaxsmt.pipeline.rescoring import changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream
 from jaxsmt.pipeline.unknown_words import unknown_lines
 from jaxsmt.search.statistics import SearchCounts
@@ -63,8 +64,9 @@ def decode(config: DictConfig) -> None:
 
 
 def load_model(config: DictConfig) -> Model:
-    """The model, with its adaptation if that is wanted."""
+    """The model, with its adaptation if that is wanted, and with files that rescore where they lie now."""
     model = open_model(config.model_dir)
+    model = dataclasses.replace(model, rescoring=changed_rescoring(model.rescoring, config.rescore))
     if not config.adapted:
         model = model.unadapted
     is_given = any(value is not None for value in config.weights.values())

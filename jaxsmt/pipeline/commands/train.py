@@ -9,6 +9,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
 from jaxsmt.pipeline.assembly import first_draft, mixed_model, tuned_model, with_static_lms
 from jaxsmt.pipeline.commands.tune_lists import tuner_config
@@ -17,6 +18,7 @@ from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import LanguageModelConfig, LinksConfig, TmConfig, bitext_source
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
+from jaxsmt.pipeline.rescoring import chosen_rescoring
 from jaxsmt.pipeline.stages.adapting import adapted_model, check_adaptation
 from jaxsmt.pipeline.stages.components import component_stage
 from jaxsmt.pipeline.stages.links import TextLinks, export_links, links_stage
@@ -49,6 +51,7 @@ def train(config: DictConfig) -> float:
     adapter = adapter_config(config.adapt)
     check_names(sources, tm, extract)
     check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
+    rescoring = chosen_rescoring(room_config(RescoringConfig, config.rescore), mixture, tuner, adapter)
     store = Store(work_dir / "artefacts")
     texts = [text_stage(store, name, spec, text) for name, spec in sources["components"].items()]
     links = align_texts(store, texts, config)
@@ -75,7 +78,7 @@ def train(config: DictConfig) -> float:
     if config.lm.static:
         draft = with_static_lms(store, draft)
     lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
-    task = TuningTask(sources["dev"], tuner, lists)
+    task = TuningTask(sources["dev"], tuner, lists, rescoring)
     if tuner is not None:
         draft = tuned_model(store, draft, task)
     if adapter is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
+from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.pipeline.config.rooms import overrides_schema_of
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
@@ -27,6 +28,7 @@ class WeightsSchema:
 
 SearchOverrides = overrides_schema_of(SearchConfig)
 WeightsOverrides = overrides_schema_of(WeightsSchema)
+RescoringOverrides = overrides_schema_of(RescoringConfig)
 
 
 @dataclass
@@ -49,6 +51,7 @@ class DecodeSchema:
     unknown_words: str | None = None
     search: SearchOverrides = field(default_factory=SearchOverrides)  # type: ignore[valid-type]
     weights: WeightsOverrides = field(default_factory=WeightsOverrides)  # type: ignore[valid-type]
+    rescore: RescoringOverrides = field(default_factory=RescoringOverrides)  # type: ignore[valid-type]
     quiet: bool = False
     debug: bool = False
 

@@ -18,7 +18,7 @@ from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.mixture import MixtureConfig
-from jaxsmt.lm.rescoring import RescoringConfig
+from jaxsmt.lm.rescoring import RescoringConfig, RescoringFiles
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.pipeline.config.decoding import WeightsSchema, register_decode_schema
 from jaxsmt.pipeline.config.launch import explain
@@ -103,6 +103,7 @@ SearchSchema = schema_of(SearchConfig)
 CompareSchema = schema_of(CompareConfig)
 LoopSchema = schema_of(LoopConfig)
 RescoringSchema = schema_of(RescoringConfig)
+RescoringFilesSchema = schema_of(RescoringFiles)
 
 
 @dataclass
@@ -142,6 +143,7 @@ class TrainSchema:
     tune: dict[str, Any] = field(default_factory=dict)
     adapt: dict[str, Any] = field(default_factory=dict)
     evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
+    rescore: RescoringSchema = field(default_factory=RescoringSchema)  # type: ignore[valid-type]
     nbest_size: int = 100
     tune_sentences: int | None = None
     loop: LoopSchema = field(default_factory=LoopSchema)  # type: ignore[valid-type]
@@ -161,7 +163,7 @@ class ListTuningSchema:
     references: list[str] = field(default_factory=list)
     start: dict[str, float] = field(default_factory=dict)
     output: str | None = None
-    rescore: RescoringSchema = field(default_factory=RescoringSchema)  # type: ignore[valid-type]
+    rescore: RescoringFilesSchema = field(default_factory=RescoringFilesSchema)  # type: ignore[valid-type]
     tune: dict[str, Any] = field(default_factory=dict)
     quiet: bool = False
     debug: bool = False
@@ -179,7 +181,7 @@ class ListAdaptationSchema:
     online: bool = False
     references: list[str] = field(default_factory=list)
     weights_file: str | None = None
-    rescore: RescoringSchema = field(default_factory=RescoringSchema)  # type: ignore[valid-type]
+    rescore: RescoringFilesSchema = field(default_factory=RescoringFilesSchema)  # type: ignore[valid-type]
     output: str | None = None
     member_weights: str | None = None
     adapt: dict[str, Any] = field(default_factory=dict)

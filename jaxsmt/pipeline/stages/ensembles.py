@@ -42,7 +42,7 @@ def tuned_alone(store: Store, model: Model, name: str, inputs: Mapping[str, str]
         weights=dataclasses.replace(model.weights, rule=tuple(rule.tolist())),
     )
     log.info("tuning the model of '%s' alone", name)
-    return tuning_stage(store, alone, inputs, task, component=name)
+    return tuning_stage(store, alone, inputs, task, component=name).weights
 
 
 def shared_weights(found: list[SearchWeights], start: SearchWeights) -> SearchWeights:

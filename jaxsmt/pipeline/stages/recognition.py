@@ -39,7 +39,9 @@ def recognition_stage(
     inputs = {**inputs, "recogniser": recogniser.fingerprint}
     occurring = set(tuning_text(labelled, task.dev).labels)
     weights = {
-        label: tuning_stage(store, labelled, inputs, task, label) for label in found.labels if label in occurring
+        label: tuning_stage(store, labelled, inputs, task, label).weights
+        for label in found.labels
+        if label in occurring
     }
 
     def build(folder: Path) -> Counts:

@@ -14,11 +14,13 @@ from sacrebleu.metrics import BLEU
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.settings import from_values
+from jaxsmt.lm.rescoring import Rescorer
 from jaxsmt.model.model import Model
 from jaxsmt.model.profiles import Profile
+from jaxsmt.model.rescoring import Rescoring
 from jaxsmt.model.source_text import SourceText, joined_texts, source_text
 from jaxsmt.model.translation import PlainTranslator, plain_translator
-from jaxsmt.model.tuned_weights import feature_names, feature_rows, vector_of, weights_of
+from jaxsmt.model.tuned_weights import feature_names, feature_rows, vector_of, weights_and_more
 from jaxsmt.pipeline.stages.texts import bitext_inputs
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.search.nbest.arrays import NBestArrays, nbest_arrays
@@ -28,11 +30,12 @@ from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.tune.config import TrustRegionConfig
 from jaxsmt.tune.loop import LoopConfig, TuningResult, table, tune
 from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
+from jaxsmt.tune.rescoring import ranked_anew, rescored
 from jaxsmt.tune.trust_region import maximise
 from jaxsmt.tune.tuner import make_tuner
 
 NO_TUNER = "none"
-WEIGHTS, TABLE = "weights.json", "table.txt"
+WEIGHTS, RESCORING, TABLE = "weights.json", "rescoring.json", "table.txt"
 MIXTURE_SEARCH = TrustRegionConfig(initial_radius=0.2, final_radius=0.02, max_evaluations=40, low=0.0, high=1.0)
 MAX_TUNING_WORDS = 128  # longer sentences would be decoded in parts, which have no common derivation
 
@@ -57,11 +60,24 @@ class ListsConfig:
 
 @dataclass(frozen=True)
 class TuningTask:
-    """Development sets by name, a configuration of `jaxsmt.tune` (None: nothing is tuned), and lists to tune on."""
+    """What is tuned, how, and on what.
+
+    dev: development sets by name; tuner: a configuration of `jaxsmt.tune`, None where nothing is tuned.
+    lists: lists to tune on; rescoring: files that rescore them, whose weights are tuned too.
+    """
 
     dev: Mapping[str, BitextSource]
     tuner: Any
     lists: ListsConfig
+    rescoring: Rescoring | None = None
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning finds: log-linear weights of the search, and rescoring with its weights where there is some."""
+
+    weights: SearchWeights
+    rescoring: Rescoring | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +110,7 @@ class TuningText:
 def tuning_stage(
     store: Store, model: Model, inputs: Mapping[str, str], task: TuningTask, label: str | None = None,
     component: str | None = None,
-) -> SearchWeights:  # fmt: skip
+) -> Tuned:  # fmt: skip
     """Tuned weights; an interrupted run goes on after its last whole iteration.
 
     inputs: fingerprints of all that the model was made from.
@@ -110,21 +126,24 @@ def tuning_stage(
         **model_settings(model),
         "label": [label, component],
     }
-    inputs = {**inputs, **bitext_inputs(dev)}
+    inputs = {**inputs, **bitext_inputs(dev), **({} if task.rescoring is None else task.rescoring.inputs)}
     progress = store.folder.parent / "tuning" / store.folder_of("tune", settings, inputs).name
 
     def build(folder: Path) -> Counts:
         text = tuning_text(model, dev, component)
         text = (text if label is None else text.take(label)).at_most(lists.sentences)
-        result = tune_model(model, text, tuner, lists, progress)
-        weights = weights_of(result.weights, model.weights)
+        result = tune_model(model, text, task, progress)
+        weights, more = weights_and_more(result.weights, model.weights)
         write_text(folder / WEIGHTS, json.dumps(dataclasses.asdict(weights), indent=1) + "\n")
+        if task.rescoring is not None:
+            by_name = dict(zip(task.rescoring.names, more, strict=True))
+            write_text(folder / RESCORING, json.dumps(by_name, indent=1, ensure_ascii=False) + "\n")
         write_text(folder / TABLE, table(result))
         return {"iterations": len(result.iterations)}
 
     artefact = store.run("tune", settings, inputs, build)
     shutil.rmtree(progress, ignore_errors=True)
-    return load_weights(artefact)
+    return load_tuned(artefact, task.rescoring)
 
 
 def model_settings(model: Model) -> dict[str, Any]:
@@ -132,22 +151,37 @@ def model_settings(model: Model) -> dict[str, Any]:
     return {name: dataclasses.asdict(getattr(model, name)) for name in ("search", "weights", "mixing")}
 
 
-def load_weights(artefact: Artefact) -> SearchWeights:
+def load_tuned(artefact: Artefact, rescoring: Rescoring | None = None) -> Tuned:
     """What `tuning_stage` found."""
-    values = json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8"))
-    return from_values(SearchWeights, values)
+    weights = from_values(SearchWeights, json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8")))
+    if rescoring is None:
+        return Tuned(weights)
+    by_name = json.loads((artefact.folder / RESCORING).read_text(encoding="utf-8"))
+    return Tuned(weights, dataclasses.replace(rescoring, weights=tuple(by_name[name] for name in rescoring.names)))
 
 
-def tune_model(
-    model: Model, text: TuningText, tuner: Any, lists: ListsConfig, folder: Path | None = None
-) -> TuningResult:
-    """Decodes, merges and optimises until the weights stay; the decoder stays loaded and compiled."""
-    translator = plain_translator(model)
+def tune_model(model: Model, text: TuningText, task: TuningTask, folder: Path | None = None) -> TuningResult:
+    """Decodes, rescores, merges and optimises until the weights stay; the decoder stays loaded and compiled.
+
+    Weights of files that rescore stand behind those of the search.
+    """
+    translator, lists = plain_translator(model), task.lists
+    rescorer = Rescorer((), ()) if task.rescoring is None else task.rescoring.opened()
 
     def decode_fn(vector: np.ndarray) -> NBestLists:
-        return decode_lists(translator, text, weights_of(vector, model.weights), lists.size)
+        weights, more = weights_and_more(vector, model.weights)
+        return rescored_lists(decode_lists(translator, text, weights, lists.size), rescorer, more)
 
-    return tune(decode_fn, text.references, vector_of(model.weights), make_tuner(tuner), lists.loop, folder)
+    start = [*vector_of(model.weights), *(() if task.rescoring is None else task.rescoring.weights)]
+    return tune(decode_fn, text.references, np.array(start), make_tuner(task.tuner), lists.loop, folder)
+
+
+def rescored_lists(lists: NBestLists, rescorer: Rescorer, weights: Sequence[float]) -> NBestLists:
+    """Lists of the decoder with the features of M files, ranked as the model will rank them; weights: M."""
+    if not rescorer.names:
+        return lists
+    found = rescored(lists, rescorer)
+    return ranked_anew(found, lists.scores + found.features[:, lists.num_dense :] @ np.array(weights))
 
 
 def tuning_text(model: Model, dev: Mapping[str, BitextSource], component: str | None = None) -> TuningText:

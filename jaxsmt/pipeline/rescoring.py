@@ -1,0 +1,42 @@
+"""Rescoring in training and decoding: what it goes together with, and what a command line changes in it."""
+
+from typing import Any
+
+from jaxsmt.common.errors import UserError
+from jaxsmt.lm.rescoring import RescoringConfig
+from jaxsmt.model.mixing import MixingConfig
+from jaxsmt.model.rescoring import Rescoring, untuned_rescoring
+from jaxsmt.pipeline.config.rooms import with_overrides
+
+
+def chosen_rescoring(config: RescoringConfig, mixture: MixingConfig, tuner: Any, adapter: Any) -> Rescoring | None:
+    """What training is asked for, with weights that are still to be tuned; None: nothing.
+
+    Raises UserError, before any work is done, where it cannot be had.
+    """
+    if not config.kenlm:
+        return None
+    if tuner is None:
+        raise UserError("rescore.kenlm has weights to tune: choose a tuner too, for instance tune=mert")
+    if adapter is not None:
+        raise UserError("rescore.kenlm and an adaptation do not go together yet: leave out adapt=… or rescore.kenlm")
+    if mixture.is_ensemble:
+        raise UserError(
+            f"rescore.kenlm and ensembles ({mixture.operation}) do not go together yet: choose another mixture=… or "
+            "leave out rescore.kenlm"
+        )
+    if mixture.tune_each:
+        raise UserError(
+            "rescore.kenlm and weights for each label do not go together yet: set mixture.tune_each=false or leave out "
+            "rescore.kenlm"
+        )
+    return untuned_rescoring(config.kenlm, config.nbest)
+
+
+def changed_rescoring(stored: Rescoring | None, node: Any) -> Rescoring | None:
+    """What a model has, with the keys of an overrides node that were given."""
+    if stored is not None:
+        return stored.changed(with_overrides(RescoringConfig(nbest=stored.nbest), node))
+    if any(value is not None for value in node.values()):
+        raise UserError("the model has no weight to rescore with: train it with rescore.kenlm=[…], or leave that out")
+    return None
