@@ -71,7 +71,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         reasons[reason.removeprefix("Skipped: ")] += 1
     if number := config.stash.get(DESELECTED, 0):
-        reasons[f"not asked for by -m '{config.option.markexpr}'"] += number
+        asked = {"-m": config.option.markexpr, "-k": config.option.keyword}
+        options = ", ".join(f"{name} '{value}'" for name, value in asked.items() if value)
+        reasons[f"not asked for ({options})"] += number
     if reasons:
         terminalreporter.section("left out", sep="-")
     for reason, number in reasons.most_common():

@@ -37,7 +37,7 @@ from jaxsmt.pipeline.store import Artefact, Store
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide
-from jaxsmt.tm.component import load_component
+from jaxsmt.tm.component import Component, load_component
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,15 @@ def first_draft(
     loaded = [load_component(part.folder / FOLDER) for part in components.values()]
     source, target = with_words_of(loaded, sides)
     search = search.for_phrases(all(component.kind == "phrase" for component in loaded))
-    weights = weights.only(search.own_features)  # there is nothing else to weigh or to tune
+    weights = weights.only(_own_features(search, loaded))  # there is nothing else to weigh or to tune
     model = Model(Rules(loaded), source, target, load_language_models(lms.artefact.folder), search, weights)
     return Draft(model.for_text(source_text(source, lines)), components, lms)
+
+
+def _own_features(search: SearchConfig, components: Sequence[Component]) -> tuple[str, ...]:
+    """Those of the search, without orientations where no component has counted any."""
+    has_orientations = any(component.rules.orientation_counts is not None for component in components)
+    return tuple(name for name in search.own_features if name != "reordering" or has_orientations)
 
 
 def mixed_model(

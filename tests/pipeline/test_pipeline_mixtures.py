@@ -248,10 +248,14 @@ def test_swapped_blocks_have_a_weight_that_is_tuned(work_dir, corpus):
     assert len(set(lists.features[:, -1])) > 1
 
 
-def test_a_search_has_no_weights_of_features_of_others(fitted):
+def test_a_search_has_no_weights_of_features_of_others(fitted, work_dir, corpus):
     weights = open_model(fitted).weights
     assert weights.swap == weights.glue == 0.0
     assert len(vector_of(weights)) == len(feature_names(weights)) == 14
+    train(train_config(work_dir / "plain", [*corpus, *QUICK, "extract.orientations=false", "all_ways=false"]))
+    without = open_model(work_dir / "plain" / "model")
+    assert feature_names(without.weights)[-1] == "distortion"
+    assert without.mixture("travel").shape == (4, 2)
     in_chart = SearchWeights().only(SearchConfig(kind="chart").own_features)
     assert feature_names(in_chart)[-1] == "glue"
     assert len(vector_of(in_chart)) == 8
