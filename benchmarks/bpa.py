@@ -16,9 +16,8 @@ from jaxsmt.adapt.bpa.adaptation import adapt
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.bpa.online import online_bpa
 from jaxsmt.adapt.bpa.rerank import Votes, rerank
-from jaxsmt.adapt.bpa.subsets import rows_of
 from jaxsmt.common.device import setup_device
-from jaxsmt.tune.lists import TuningLists
+from jaxsmt.tune.lists import TuningLists, rows_of
 
 NUM_SENTENCES, LIST_SIZE, NUM_FEATURES = 2000, 500, 14
 NUMPY_SENTENCES = 40  # that numpy is timed on

@@ -7,7 +7,9 @@ process keeps to one core unless told otherwise, since the reference ran on one.
     default    the same with Moses' default weights, which reward glue
     phrase     a phrase table with monotone glue and with swaps: a model of its own, see there
     growth     how time grows with sentence length, K, P and D
+    frontier   five beams beside incremental search, on the sentences without unknown words
     stack      the stack decoder beside Moses' phrase-based decoder, on Moses' phrase and reordering tables
+    models     what further language models cost the stack decoder
 The last line is one JSON object.
 """
 
@@ -17,7 +19,8 @@ import os
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PARTS = ("hiero", "default", "phrase", "growth", "stack")
+PARTS = ("hiero", "default", "phrase", "growth", "frontier", "stack", "models")
+ALONE = {"stack", "models"}  # parts that do without hiero
 
 
 def read_options() -> argparse.Namespace:
@@ -26,7 +29,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--reference", type=Path, default=Path(default), help="folder with text/, lm/ and decode/")
     parser.add_argument("--small", action="store_true", help="20 sentences and two beams")
     parser.add_argument("--cores", type=int, default=1, help="processor cores to use")
-    only = "parts to run; hiero always runs unless it is stack alone"
+    only = "parts to run; hiero always runs unless it is stack or models alone"
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help=only)
     return parser.parse_args()
 
@@ -35,7 +38,9 @@ OPTIONS = read_options()
 if hasattr(os, "sched_setaffinity"):  # before JAX counts the cores
     os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: OPTIONS.cores]))
 
+import decode_frontier as frontier  # noqa: E402
 import decode_growth as growth  # noqa: E402
+import decode_models as models  # noqa: E402
 import decode_stack as stack  # noqa: E402
 import numpy as np  # noqa: E402
 from decode_tasks import Run, Task, default_task, phrase_task, read_task, run  # noqa: E402
@@ -52,8 +57,8 @@ SWAP_SPAN = 6
 
 def main() -> None:
     folder = OPTIONS.reference
-    if list(OPTIONS.only) == ["stack"]:
-        print(json.dumps(stack.report(folder, OPTIONS.small)))
+    if ALONE.issuperset(OPTIONS.only):
+        print(json.dumps(report_stack(folder)))
         return
     task = read_task(folder)
     rows = np.arange(20 if OPTIONS.small else len(task))
@@ -72,9 +77,16 @@ def main() -> None:
         growth.report_rules(folder, task, Beam(*best), rows)
         growth.report_components(folder, task, Beam(*best), rows)
     found = figures(runs, best, task, rows)
-    if "stack" in OPTIONS.only:
-        found |= stack.report(folder, OPTIONS.small)
-    print(json.dumps(found))
+    if "frontier" in OPTIONS.only and not OPTIONS.small:
+        found |= frontier.report(folder, task)
+    print(json.dumps(found | report_stack(folder)))
+
+
+def report_stack(folder: Path) -> dict:
+    """Those parts that the stack decoder has to itself."""
+    reports = {"stack": stack.report, "models": models.report}
+    chosen = [report_fn for part, report_fn in reports.items() if part in OPTIONS.only]
+    return {name: value for report_fn in chosen for name, value in report_fn(folder, OPTIONS.small).items()}
 
 
 def figures(runs: dict[tuple[int, ...], Run], best: tuple[int, ...], task: Task, rows: np.ndarray) -> dict:

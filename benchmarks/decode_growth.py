@@ -11,8 +11,7 @@ from measure import measured
 from jaxsmt.common.ragged import concatenate
 from jaxsmt.search.chart.kernel import Beam
 from jaxsmt.search.rules.model import mixed_rules
-from jaxsmt.tm.prune import prune_component
-from jaxsmt.tm.restrict import restricted_union
+from jaxsmt.tm.restrict import prune_component, restricted_union
 
 LENGTHS = ((1, 10), (11, 20), (21, 30), (31, 40))
 KEPT = (6, 12, 24, 48, 96)

@@ -73,9 +73,9 @@ def report(folder: Path, small: bool) -> dict:
     other = [words for words in other if len(words) <= 40][:100]
     num = 20 if small else 100
     beams = BEAMS[2:4] if small else BEAMS
-    table = _rules(folder / "decode" / "phrase-table.test100.gz", folder / "decode" / "reordering-table.test100.gz")
+    table = rules_of(folder / "decode" / "phrase-table.test100.gz", folder / "decode" / "reordering-table.test100.gz")
     reordering = phrase / "A1k.reordering-table.wbe-msd-bidirectional-fe.gz"
-    development = StackTask(_rules(phrase / "A1k.phrase-table.gz", reordering), lm, automaton, other[:num])
+    development = StackTask(rules_of(phrase / "A1k.phrase-table.gz", reordering), lm, automaton, other[:num])
     task = StackTask(table, lm, automaton, test[:num])
     figures: dict = {}
     chosen = _choose(development, beams)
@@ -96,7 +96,8 @@ def report(folder: Path, small: bool) -> dict:
     return figures
 
 
-def _rules(table: Path, reordering: Path) -> FixedRules:
+def rules_of(table: Path, reordering: Path) -> FixedRules:
+    """Moses' phrases with their orientations."""
     scored = read_scored_table(table)
     return fixed_rules(scored, read_reordering_table(reordering, scored))
 

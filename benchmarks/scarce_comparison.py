@@ -17,13 +17,12 @@ from jaxsmt.adapt.bpa.likelihood import log_likelihood, oracle_hypotheses
 from jaxsmt.adapt.bpa.posterior import Prior
 from jaxsmt.adapt.bpa.rerank import Votes, best_by_votes
 from jaxsmt.adapt.bpa.sampling import heuristic_samples, normalised_weights
-from jaxsmt.adapt.bpa.subsets import first_hypotheses, joined_lists, rows_of
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import track
 from jaxsmt.evaluate.bleu import corpus_bleu
 from jaxsmt.evaluate.ter import ter_score
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig
-from jaxsmt.tune.lists import TuningLists, best_hypotheses
+from jaxsmt.tune.lists import TuningLists, best_hypotheses, rows_of
 from jaxsmt.tune.mert.tuner import mert
 from jaxsmt.tune.tuner import TunerConfig, make_tuner
 
@@ -276,3 +275,35 @@ def precision_text(comparison: Comparison, sizes: Sequence[int]) -> str:
             cells = "".join(f"{value:13.1f}" for value in precisions[number, place])
             lines.append(f"{method:<18}{cells}{brevity[number, place]:10.3f}")
     return "\n".join(lines) + "\n"
+
+
+def first_hypotheses(lists: TuningLists, size: int) -> TuningLists:
+    """The first `size` hypotheses of every list: shorter n-best lists of the same decoder."""
+    parts = (lists.features, lists.is_real, lists.bleu, lists.ter)
+    features, is_real, bleu, ter = (None if part is None else part[:, :size] for part in parts)
+    assert features is not None
+    assert is_real is not None
+    return TuningLists(features, is_real, bleu, ter, lists.feature_names)
+
+
+def joined_lists(first: TuningLists, second: TuningLists) -> TuningLists:
+    """The sentences of one set followed by those of another with the same features."""
+    if first.feature_names != second.feature_names:
+        raise UserError(
+            f"n-best lists with the features {' '.join(first.feature_names)} and {' '.join(second.feature_names)} "
+            "cannot be joined: make them with one configuration"
+        )
+    size = max(first.is_real.shape[1], second.is_real.shape[1])
+
+    def both(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
+        if one is None or other is None:
+            return None
+        pad = [np.pad(part, [(0, 0), (0, size - part.shape[1])] + [(0, 0)] * (part.ndim - 2)) for part in (one, other)]
+        return np.concatenate(pad)
+
+    features, is_real = both(first.features, second.features), both(first.is_real, second.is_real)
+    assert features is not None
+    assert is_real is not None
+    return TuningLists(
+        features, is_real, both(first.bleu, second.bleu), both(first.ter, second.ter), first.feature_names
+    )

@@ -15,12 +15,13 @@ PLAN = {
     "evaluate": {"common", "text"},
     "align": {"common", "text"},
     "lm": {"common", "text"},
+    "osm": {"common", "text", "lm"},
     "extract": {"common", "text", "align"},
     "tm": {"common", "text", "extract"},
     "search": {"common", "text", "tm", "lm"},
     "tune": {"common", "text", "evaluate"},
     "adapt": {"common", "text", "lm", "evaluate", "tune"},
-    "model": {"common", "text", "tm", "lm", "search", "adapt"},
+    "model": {"common", "text", "tm", "lm", "osm", "search", "adapt"},
     "pipeline": {
         "common",
         "demo",
@@ -28,6 +29,7 @@ PLAN = {
         "evaluate",
         "align",
         "lm",
+        "osm",
         "extract",
         "tm",
         "search",
@@ -86,6 +88,15 @@ def test_a_folder_is_taken_in_at_a_glance(room):
     top = REPOSITORY / "jaxsmt" / room
     for folder in (top, *(path.parent for path in top.glob("*/__init__.py"))):
         assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= MOST_FILES, folder
+
+
+def test_a_class_name_means_one_thing():
+    homes: dict[str, list[str]] = {}
+    for path in sorted((REPOSITORY / "jaxsmt").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(REPOSITORY)))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
 def loaded_by(program):

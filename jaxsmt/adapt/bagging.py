@@ -10,7 +10,7 @@ from jaxsmt.common.ragged import numbered_runs
 from jaxsmt.tune.config import MertConfig
 from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.mert.tuner import mert, mert_resampled
-from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
+from jaxsmt.tune.nbest import NBestLists
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,4 @@ def best_of_lists(lists: NBestLists, weights: np.ndarray, size: int) -> NBestLis
     order = np.lexsort((np.arange(len(totals)), -totals, lists.sentences))
     _, place = numbered_runs(np.diff(lists.offsets))
     kept = order[place < size]
-    return nbest_from_rows(
-        [lists.texts[k] for k in kept], lists.features[kept], lists.sentences[kept], len(lists), lists.feature_names,
-        totals[kept], lists.num_dense, [lists.extras[k] for k in kept],
-    )  # fmt: skip
+    return lists.take(kept, totals[kept])

@@ -46,14 +46,6 @@ class EmIteration:
     tension: tuple[float, float]
 
 
-def train_aligner(
-    bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
-    progress: Callable[[EmIteration], None] | None = None,
-) -> Aligner:  # fmt: skip
-    """Trains both directions; words are ids below the two vocabulary sizes."""
-    return train_and_align(bitext, num_source_words, num_target_words, config, progress=progress)[0]
-
-
 def train_and_align(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
     progress: Callable[[EmIteration], None] | None = None,

@@ -33,10 +33,6 @@ class NounPhrase:
     def is_plural(self) -> bool:
         return self.person.endswith("p")
 
-    @property
-    def is_pronoun(self) -> bool:
-        return len(self.french) == 1 and self.french[0] in _SUBJECTS
-
 
 _SUBJECTS = {
     "je": NounPhrase(("je",), ("I",), "1s", "1s", "m", True),

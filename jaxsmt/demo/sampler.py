@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from jaxsmt.demo.clauses import Clause, Phrase
 from jaxsmt.demo.dice import Dice
-from jaxsmt.demo.lexicon import Lexicon, core
+from jaxsmt.demo.lexicon import DomainLexicon, core
 from jaxsmt.demo.noun_phrases import (
     SUBJECT_PRONOUNS,
     NounPhrase,
@@ -31,7 +31,7 @@ _RECURRING = ("present", "past", "future")
 class Sampler:
     """Everything random goes through `dice`, in a fixed order."""
 
-    lexicon: Lexicon
+    lexicon: DomainLexicon
     dice: Dice
 
     # ------------------------------------------------------------------------------------------- phrases

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from jaxsmt.evaluate.edit_bits import Operations, WordTables, match_bits, packed_bits
+from jaxsmt.evaluate.edit_bits import EditOperations, WordTables, match_bits, packed_bits
 
 BEAM = 25  # columns on each side of the diagonal
 _UNREACHED = 1 << 28
@@ -106,9 +106,9 @@ def beam_distances(
     return found
 
 
-def beam_operations(hypotheses: np.ndarray, references: np.ndarray, rows: np.ndarray) -> Operations:
+def beam_operations(hypotheses: np.ndarray, references: np.ndarray, rows: np.ndarray) -> EditOperations:
     """The operations chosen in tables [H + 1, N, R + 1]."""
     is_match = (hypotheses[:, :, None] == references[:, None, :]).transpose(1, 0, 2)
     is_pair = rows[:-1, :, :-1] + ~is_match == rows[1:, :, 1:]
     is_drop = (rows[:-1, :, 1:] + 1 == rows[1:, :, 1:]) & ~is_pair
-    return Operations(match_bits(hypotheses, references), packed_bits(is_pair), packed_bits(is_drop))
+    return EditOperations(match_bits(hypotheses, references), packed_bits(is_pair), packed_bits(is_drop))

@@ -139,7 +139,7 @@ class WordTables(NamedTuple):
         return WordTables(*(part[rows] for part in self))
 
 
-class Operations(NamedTuple):
+class EditOperations(NamedTuple):
     """The last operation of the least edits to each cell, as bits [H, W, N] uint64; none of them: a word is inserted.
 
     matches: the words are the same; pairs: the words stand for each other; drops: the hypothesis word is left out.
@@ -150,13 +150,13 @@ class Operations(NamedTuple):
     drops: np.ndarray
 
 
-def operations(matches: np.ndarray, rows: Rows) -> Operations:
+def operations(matches: np.ndarray, rows: Rows) -> EditOperations:
     """A pair of words is preferred, then leaving a hypothesis word out, then inserting one."""
     pairs = matches | ~rows.is_diagonal
-    return Operations(matches, pairs, rows.is_above & ~pairs)
+    return EditOperations(matches, pairs, rows.is_above & ~pairs)
 
 
-def trace_back(chosen: Operations, lengths: np.ndarray, reference_lengths: np.ndarray, width: int) -> Alignment:
+def trace_back(chosen: EditOperations, lengths: np.ndarray, reference_lengths: np.ndarray, width: int) -> Alignment:
     """Follows the operations of each table back from its end."""
     height, num_words, num = chosen.matches.shape
     found = np.zeros(num * (width + 1), np.int32)  # 2 · (partner + 1) + is wrong; the last column is a dump

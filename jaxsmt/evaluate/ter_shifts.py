@@ -14,7 +14,7 @@ from jaxsmt.common.ragged import numbered_runs
 from jaxsmt.evaluate import edit_beam
 from jaxsmt.evaluate.edit_bits import (
     Alignment,
-    Operations,
+    EditOperations,
     Rows,
     WordTables,
     all_rows,
@@ -104,7 +104,7 @@ def beam_shift_round(pairs: WordTables) -> ShiftRound:
 
 
 def _with_best_shifts(
-    pairs: WordTables, found: ShiftRound, open_pairs: np.ndarray, chosen: Operations,
+    pairs: WordTables, found: ShiftRound, open_pairs: np.ndarray, chosen: EditOperations,
     distances_after_fn: Callable[[Shifts], np.ndarray],
 ) -> ShiftRound:  # fmt: skip
     """Fills in the best shifts of the open pairs, whose operations are given."""

@@ -29,9 +29,10 @@ Progress = Callable[[Iterable[Batch], str, int | None], Iterator[Batch]]
 
 def extract_counts(
     bitext: Bitext,
-    links: Ragged | Sequence[Ragged],
+    links: Ragged,
     config: ExtractConfig,
     *,
+    more_links: Sequence[Ragged] = (),
     scratch_folder: str | Path | None = None,
     progress: Progress = track,
 ) -> RuleCounts:
@@ -39,18 +40,18 @@ def extract_counts(
 
     Args:
       bitext: the corpus, as ids.
-      links: its links, rows of [T, 2] (source, target) positions; for phrase pairs also a sequence of several
-        alignments: a box that more than one of them allows counts once, with the links of the first.
+      links: its links, rows of [T, 2] (source, target) positions.
+      more_links: for phrase pairs, other alignments of the same text: a box that several allow counts once, with the
+        links of the first.
       scratch_folder: where temporary files go if the rows exceed the memory budget; the system's folder if None.
         They are removed, also on failure.
       progress: wraps the batches, as `track` does.
 
     Returns the counts; where the rows exceeded the memory budget the arrays are mapped from files already removed.
     """
-    alignments = [links] if isinstance(links, Ragged) else list(links)
-    if not alignments or (config.is_hiero and len(alignments) > 1):
-        raise UserError(f"{len(alignments)} alignments were given: give one (extract.kind 'phrase' also takes several)")
-    corpus = index_corpus(bitext, alignments, config)
+    if config.is_hiero and more_links:
+        raise UserError(f"{len(more_links) + 1} alignments were given: give one (extract.kind 'phrase' takes several)")
+    corpus = index_corpus(bitext, [links, *more_links], config)
     budget = config.memory_budget_gb * 1e9
     max_rows = max(int(max(budget - corpus.nbytes, budget / 4) / BYTES_PER_ROW), 1)
     if scratch_folder is not None:

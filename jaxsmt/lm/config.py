@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from jaxsmt.common.errors import UserError
 
-MAX_ORDER = 6  # also the highest order that KenLM's Python package reads
+MAX_ORDER = 9  # KenLM's Python package reads models up to order 6
 
 
 @dataclass(frozen=True)
 class LmConfig:
     """How `estimate_lm` estimates.
 
-    order: the longest n-grams, 1 to 6.
+    order: the longest n-grams, 1 to 9.
     prune: per order from 1 up, the n-grams of that order that occur at most so often are left out;
         orders beyond the last entry take the last one. () keeps everything. The entry of order 1
         must be 0 (cut the vocabulary instead), and entries must not fall.

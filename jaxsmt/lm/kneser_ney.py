@@ -91,7 +91,7 @@ def estimate_discounts(counts: np.ndarray, order: int, fallback: tuple[float, ..
             f"the counts of the {order}-grams are too few or too even for Kneser–Ney discounts "
             f"(n1..n4 = {n[1:].astype(int).tolist()}): give more text, or set lm.discount_fallback to [0.5, 1, 1.5]"
         )
-    if not quiet:
+    if not quiet and n[1:].any():  # where all counts are high, discounts change next to nothing
         log.warning("%d-grams: too few or too even counts for Kneser–Ney discounts, using %s", order, list(fallback))
     return np.array([0.0, *fallback])
 

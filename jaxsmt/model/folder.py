@@ -1,8 +1,11 @@
 """The model folder: all that decoding needs; but KenLM files that rescore stay where they are.
 
-model.json                   format version, names of the components, log-linear weights, weights of labels, rescoring
+model.json                   format version, names of components and language models, log-linear weights, weights of
+                             labels, rescoring
 components/<name>/           one folder a component
 lm/                          the union of the language models, and their weights: see jaxsmt.model.language_models
+lm-<name>/                   further language models, each a feature of its own
+osm/                         the union of the operation sequence models, if it rescores with them: see jaxsmt.osm.models
 clusters/                    how sentences without a label get one, if the model has clusters
 adaptation/                  what the model was adapted by, if it was: see jaxsmt.model.adaptation
 source.* target.*            text settings and truecaser of either language
@@ -19,25 +22,26 @@ from pathlib import Path
 from typing import Any
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.files import atomic_folder, write_text
-from jaxsmt.common.manifests import write_manifest
+from jaxsmt.common.files import atomic_folder, write_manifest, write_text
 from jaxsmt.common.settings import from_values
 from jaxsmt.model.adaptation import load_adaptation
 from jaxsmt.model.labelling.labellers import load_clusters
-from jaxsmt.model.language_models import load_language_models
+from jaxsmt.model.language_models import lm_folder, load_language_models
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.model.model import Mixing, Model
 from jaxsmt.model.profiles import LabelSettings
 from jaxsmt.model.rescoring import rescoring_of
 from jaxsmt.model.rules import Rules
+from jaxsmt.osm.models import load_operation_models
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide, load_side
 from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
 from jaxsmt.tm.component import Component, load_component
 
-FORMAT_VERSION = 3
-SETTINGS, COMPONENTS, LM, CLUSTERS, ADAPTATION = "model.json", "components", "lm", "clusters", "adaptation"
+FORMAT_VERSION = 4
+SETTINGS, COMPONENTS, CLUSTERS, ADAPTATION = "model.json", "components", "clusters", "adaptation"
+OPERATIONS = "osm"
 SIDES = ("source", "target")
 
 
@@ -45,12 +49,12 @@ SIDES = ("source", "target")
 class ModelFiles:
     """Finished folders that a model folder is made of.
 
-    components: by name; lm: of the language models.
-    more: by their names in the model folder (CLUSTERS, ADAPTATION).
+    components: by name; lms: of the language models, by name, in their order.
+    more: by their names in the model folder (CLUSTERS, ADAPTATION, OPERATIONS).
     """
 
     components: Mapping[str, Path]
-    lm: Path
+    lms: Mapping[str, Path]
     more: Mapping[str, Path] = field(default_factory=dict)
 
 
@@ -59,6 +63,7 @@ def write_model(folder: Path, model: Model, files: ModelFiles) -> None:
     settings = {
         "format_version": FORMAT_VERSION,
         "components": list(files.components),
+        "language_models": {part.name: part.combination for part in model.lms},
         "search": dataclasses.asdict(model.search),
         "weights": dataclasses.asdict(model.weights),
         "mixing": dataclasses.asdict(model.mixing),
@@ -68,7 +73,7 @@ def write_model(folder: Path, model: Model, files: ModelFiles) -> None:
     with atomic_folder(folder) as temporary:
         for name, part in files.components.items():
             shutil.copytree(part, temporary / COMPONENTS / name, copy_function=_link_or_copy)
-        for name, part in {LM: files.lm, **files.more}.items():
+        for name, part in {**{lm_folder(name): part for name, part in files.lms.items()}, **files.more}.items():
             shutil.copytree(part, temporary / name, copy_function=_link_or_copy)
         for side, name in zip((model.source, model.target), SIDES, strict=True):
             dataclasses.replace(side, vocabulary=Vocabulary(())).save(temporary, name)
@@ -86,13 +91,17 @@ def open_model(folder: str | Path) -> Model:
         Rules(components),
         source,
         target,
-        load_language_models(folder / LM),
+        tuple(
+            load_language_models(folder / lm_folder(name), name, combination)
+            for name, combination in settings["language_models"].items()
+        ),
         from_values(SearchConfig, settings["search"]),
         from_values(SearchWeights, settings["weights"]),
         _mixing(settings["mixing"]),
         load_clusters(folder / CLUSTERS) if (folder / CLUSTERS).is_dir() else None,
         load_adaptation(folder / ADAPTATION) if (folder / ADAPTATION).is_dir() else None,
         rescoring=rescoring_of(settings.get("rescoring")),
+        operations=load_operation_models(folder / OPERATIONS) if (folder / OPERATIONS).is_dir() else None,
     )
 
 

@@ -16,6 +16,8 @@ from jaxsmt.model.profiles import LabelSettings, Profile
 from jaxsmt.model.rescoring import Rescoring
 from jaxsmt.model.rules import Rules
 from jaxsmt.model.source_text import SourceText
+from jaxsmt.osm.models import OperationModels
+from jaxsmt.search.chart.rows import LOG_LINEAR
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide
@@ -40,22 +42,25 @@ class Model:
     """A trained model, opened; big arrays are memory-mapped until they are used.
 
     source, target: its languages, with the words of all components.
+    lms: its language models, each one feature or several; at least one.
     weights: log-linear weights of text that has none of its own.
     clusters: finds labels for sentences that nobody labelled, if the model has clusters.
-    rescoring: KenLM files that rescore its translations, if it was tuned with some.
+    rescoring: what rescores its translations, if it was tuned with some of that.
+    operations: operation sequence models for it.
     more_labels: names of kinds of text that it has nothing for yet.
     """
 
     rules: Rules
     source: TextSide
     target: TextSide
-    lms: LanguageModels
+    lms: tuple[LanguageModels, ...]
     search: SearchConfig
     weights: SearchWeights
     mixing: Mixing = field(default_factory=Mixing)
     clusters: Labeller | None = None
     adaptation: Adaptation | None = None
     rescoring: Rescoring | None = None
+    operations: OperationModels | None = None
     more_labels: tuple[str, ...] = ()
 
     @property
@@ -73,7 +78,7 @@ class Model:
         found = self.mixing.labels
         clusters = self.clusters.names if self.clusters is not None else ()
         adapted = self.adaptation.labels if self.adaptation is not None else ()
-        fitted = (*found.mixtures, *found.lm_mixtures, *self.lms.labels)
+        fitted = (*found.mixtures, *found.lm_mixtures, *(label for part in self.lms for label in part.labels))
         return tuple(dict.fromkeys((*self.names, *fitted, *clusters, *adapted, *self.more_labels)))
 
     @cached_property
@@ -98,7 +103,7 @@ class Model:
     ) -> Profile:  # fmt: skip
         """How text with a label is translated; without one, as the concatenation of all corpora."""
         weights = self.known.weights.get(label or "", self.weights)
-        return Profile(self.mixture(label, mixture), self.lm_mixture(label, lm_mixture), weights, label)
+        return Profile(self.mixture(label, mixture), self.lm_mixtures(label, lm_mixture), weights, label)
 
     def profiles(self, labels: Sequence[str | None]) -> list[Profile]:
         """One for each line of a text; lines with the same label share it."""
@@ -126,14 +131,28 @@ class Model:
         """Of component weights λ: four features, and a fifth row where orientations were fitted too."""
         return max([len(FEATURE_NAMES), *map(len, self.known.mixtures.values())])
 
-    def lm_mixture(self, label: str | None = None, given: Sequence[float] | None = None) -> np.ndarray:
-        """Weights of the language models [D], sum 1: given ones, those fitted to the label's text, or common ones."""
+    @property
+    def lm_names(self) -> tuple[str, ...]:
+        """Of the features of all language models."""
+        return tuple(name for part in self.lms for name in part.feature_names)
+
+    def lm_mixtures(self, label: str | None = None, given: Sequence[float] | None = None) -> tuple[np.ndarray, ...]:
+        """For each language model the weights of its models [D], sum 1; given: of the first."""
+        further = (self.lm_mixture(label, number=number) for number in range(1, len(self.lms)))
+        return self.lm_mixture(label, given), *further
+
+    def lm_mixture(self, label: str | None = None, given: Sequence[float] | None = None, number: int = 0) -> np.ndarray:
+        """Weights [D], sum 1, of one language model: given ones, those fitted to the label's text, or common ones."""
+        lms = self.lms[number]
         if given is not None:
-            checked = check_weights(given, self.lms.names)
+            if lms.combination == LOG_LINEAR:
+                raise UserError("lm_mixture is for models that are mixed, and these are log-linear: give weights.lm")
+            checked = check_weights(given, lms.names)
             return checked / checked.sum()
-        weighting, common = self.mixing.config.lm_weighting, self.lms.common_weights
+        weighting, common = self.mixing.config.lm_weighting, lms.common_weights
         if label is None or weighting == "equal":
             return np.array(common)
-        if weighting == "own" and label in self.lms.names:
-            return np.array([float(name == label) for name in self.lms.names])
-        return np.array({**self.lms.weights, **self.known.lm_mixtures}.get(label, common))
+        if weighting == "own" and label in lms.names:
+            return np.array([float(name == label) for name in lms.names])
+        found = {name: parts[number] for name, parts in self.known.lm_mixtures.items()}
+        return np.array({**lms.weights, **found}.get(label, common))

@@ -12,13 +12,13 @@ class Profile:
     """How one kind of text is translated.
 
     mixture: component weights λ, [4, D], or [5, D] with those of orientations; [D] where models are mixed as wholes.
-    lm_mixture: [D] weights of the language models, sum 1.
+    lm_mixtures: for each language model [D] weights of its models, sum 1.
     weights: log-linear weights.
     label: the kind of text, where it has a name.
     """
 
     mixture: np.ndarray
-    lm_mixture: np.ndarray
+    lm_mixtures: tuple[np.ndarray, ...]
     weights: SearchWeights
     label: str | None = None
 
@@ -28,12 +28,12 @@ class LabelSettings:
     """What is known of kinds of text, by label.
 
     mixtures: component weights, as in `Profile`.
-    lm_mixtures: weights of the language models.
+    lm_mixtures: for each language model the weights of its models.
     weights: log-linear weights of labels that were tuned on their own.
     """
 
     mixtures: dict[str, list] = field(default_factory=dict)
-    lm_mixtures: dict[str, list[float]] = field(default_factory=dict)
+    lm_mixtures: dict[str, list[list[float]]] = field(default_factory=dict)
     weights: dict[str, SearchWeights] = field(default_factory=dict)
 
     def updated(self, other: "LabelSettings") -> "LabelSettings":

@@ -1,7 +1,7 @@
 """From lines of text to translated lines: the protocol of all translators, and the plain one."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.model.glossary import Glossary, find_terms
-from jaxsmt.model.mixed_rules import make_rules
 from jaxsmt.model.model import Model
 from jaxsmt.model.profiles import Profile
+from jaxsmt.model.rules import make_rules
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.search.decoder import AnyDecoder, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.moses import nbest_lines
-from jaxsmt.search.nbest.rescoring import FeatureVectors, rescore
+from jaxsmt.search.nbest.rescoring import FeatureVectors, features_at, rescore
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.translation import Translation, translate, translate_nbest
 from jaxsmt.search.weights import SearchWeights
-from jaxsmt.text.copies import written_words
+from jaxsmt.text.encoding import written_words
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary
 
 _BREAKS = (".", ";", ":", ",", "!", "?", ")", "…")  # a sentence that is too long may be cut after these
@@ -143,13 +143,16 @@ class PlainTranslator:
         """What the decoder is asked for lines."""
         assert self.model.rules.has(text.tokens), "a model that was opened for a text has no rules for others"
         lms, source = self.model.lms, self.model.source.vocabulary
-        weights, mixture, lm_mixture = stacked(profiles or [self.profile] * len(text))
+        own = profiles or [self.profile] * len(text)
+        weights, mixture, lm_mixtures = stacked(own) if own else (self.profile.weights, None, self.profile.lm_mixtures)
+        is_mixed = [part.is_mixed for part in lms]
+        copies = np.array([part.encode(word for tokens in text.tokens for word in tokens) for part in lms], np.int32)
         return Request(
             ragged_from_rows([source.encode(tokens) for tokens in text.tokens]),
-            ragged_from_rows([lms.vocabulary.encode(tokens) for tokens in text.tokens]).values,
+            copies.T,
             weights,
             mixture,
-            lm_mixture if lms.automaton.num_models > 1 else None,
+            tuple(part if used else None for part, used in zip(lm_mixtures, is_mixed, strict=True)),
             find_terms(self.glossary, text.tokens, self.words.id_of),
         )
 
@@ -182,7 +185,7 @@ def plain_translator(
     words = Vocabulary((*known.words, *extra))
     matched = Vocabulary((*known.words, *map(model.target.matched, extra)))
     rules = make_rules(model.rules.union, model.rules.usable, model.mixing.config, model.mixing.component_weights)
-    decoder = make_decoder(rules, model.lms.automaton, config or model.search, matched.ids_in(model.lms.vocabulary))
+    decoder = make_decoder(rules, [part.features(matched) for part in model.lms], config or model.search)
     return PlainTranslator(model, decoder, words, profile or model.profile(), glossary)
 
 
@@ -193,18 +196,12 @@ def make_translator(model: Model, config: SearchConfig | None = None, glossary: 
     return plain if more is None else more.translator(plain)
 
 
-def features_at(features: FeatureVectors, rows: np.ndarray) -> FeatureVectors:
-    """The features of some derivations."""
-    return replace(features, **{name: value[rows] for name, value in vars(features).items() if name != "names"})
-
-
-def stacked(profiles: Sequence[Profile]) -> tuple[SearchWeights, np.ndarray | None, np.ndarray | None]:
-    """Log-linear weights, component weights [B, ...] and language-model weights [B, D] of B sentences."""
-    if not profiles:
-        return SearchWeights(), None, None
+def stacked(profiles: Sequence[Profile]) -> tuple[SearchWeights, np.ndarray, tuple[np.ndarray, ...]]:
+    """Log-linear weights, component weights [B, ...] and weights of each language model [B, D] of B > 0 sentences."""
     columns: dict[str, list] = {name: [] for name in vars(profiles[0].weights)}
     for profile in profiles:
         for name, value in vars(profile.weights).items():
             columns[name].append(value)
     weights = SearchWeights(**{name: np.array(values, np.float32) for name, values in columns.items()})
-    return weights, np.stack([p.mixture for p in profiles]), np.stack([p.lm_mixture for p in profiles])
+    lm_mixtures = zip(*(profile.lm_mixtures for profile in profiles), strict=True)
+    return weights, np.stack([p.mixture for p in profiles]), tuple(np.stack(part) for part in lm_mixtures)

@@ -1,9 +1,11 @@
 """Log-linear weights as the vector that tuners, votes and members of a bag work on."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
+from jaxsmt.common.norms import l1_norm
 from jaxsmt.search.nbest.rescoring import FeatureVectors
 from jaxsmt.search.weights import OWN_FEATURES, SearchWeights
 
@@ -15,12 +17,13 @@ def tuned_fields(weights: SearchWeights) -> tuple[str, ...]:
     return (*TUNED, *(name for name in OWN_FEATURES if np.any(getattr(weights, name))))
 
 
-def feature_names(weights: SearchWeights) -> tuple[str, ...]:
-    """Of the weights that are tuned; those of a vector are numbered."""
+def feature_names(weights: SearchWeights, lm_names: Sequence[str]) -> tuple[str, ...]:
+    """Of the weights that are tuned; those of a vector are numbered, but for features of language models."""
     names: list[str] = []
     for name in tuned_fields(weights):
         value = np.asarray(getattr(weights, name))
-        names += [name] if value.ndim == 0 else [f"{name}{number}" for number in range(len(value))]
+        numbered = [name] if value.ndim == 0 else [f"{name}{number}" for number in range(len(value))]
+        names += lm_names if name == "lm" else numbered
     return tuple(names)
 
 
@@ -52,5 +55,5 @@ def weights_and_more(vector: np.ndarray, start: SearchWeights) -> tuple[SearchWe
 
 def _scaled(values: np.ndarray, vector: np.ndarray, start: SearchWeights) -> tuple[float, ...]:
     """Values times the factor that gives a vector [F] the size of the weights it started from."""
-    scaled = np.asarray(values) * np.abs(vector_of(start)).sum() / max(np.abs(vector).sum(), 1e-30)
+    scaled = np.asarray(values) * l1_norm(vector_of(start)) / max(l1_norm(vector), 1e-30)
     return tuple(round(float(value), 9) for value in scaled)

@@ -13,21 +13,20 @@ from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import concatenate
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.mixture import fit_mixture
-from jaxsmt.model.folder import ADAPTATION, CLUSTERS, ModelFiles, with_words_of, write_model
+from jaxsmt.model.folder import ADAPTATION, CLUSTERS, OPERATIONS, ModelFiles, with_words_of, write_model
 from jaxsmt.model.labelling.labellers import load_clusters
 from jaxsmt.model.labelling.source_clusters import load as load_source_clusters
 from jaxsmt.model.labelling.target_clusters import load as load_target_clusters
-from jaxsmt.model.language_models import LanguageModels, load_language_models
-from jaxsmt.model.mixed_rules import fitting_weights, normalised_rule
+from jaxsmt.model.language_models import LanguageModels, lm_folder, start_weights
 from jaxsmt.model.mixing import FILL_UP, LOG_LINEAR, TARGET_CLUSTERS, MixingConfig
 from jaxsmt.model.model import Mixing, Model
 from jaxsmt.model.profiles import LabelSettings
-from jaxsmt.model.rules import Rules
+from jaxsmt.model.rules import Rules, fitting_weights, normalised_rule
 from jaxsmt.model.source_text import source_text
 from jaxsmt.pipeline.report import show_mixture
 from jaxsmt.pipeline.stages.components import FOLDER
 from jaxsmt.pipeline.stages.ensembles import tuned_ensemble
-from jaxsmt.pipeline.stages.lms import LmMixture, static_stage, target_in
+from jaxsmt.pipeline.stages.lms import LmFeature, LmMixture, static_stage, target_in
 from jaxsmt.pipeline.stages.mixing import DevelopmentSet, LabelledText, mixing_stage
 from jaxsmt.pipeline.stages.source_clusters import cluster_stage, tokens_of
 from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
@@ -42,19 +41,25 @@ from jaxsmt.tm.component import Component, load_component
 
 @dataclass(frozen=True)
 class Draft:
-    """A model in the making: what it is so far, opened, and the artefacts that its folder will be made of."""
+    """A model in the making: what it is so far, opened, and the artefacts that its folder will be made of.
+
+    mixture: what the first of the language models `lms` was made from.
+    """
 
     model: Model
     components: Mapping[str, Artefact]
-    lms: LmMixture
+    mixture: LmMixture
+    lms: tuple[LmFeature, ...]
     clusters: Artefact | None = None
     adaptation: Artefact | None = None
+    operations: Artefact | None = None
 
     @property
     def fingerprints(self) -> dict[str, str]:
         """Of all that translations depend on, but for settings and labels."""
         found = {f"component {name}": part.fingerprint for name, part in self.components.items()}
-        return {**found, "lm": self.lms.artefact.fingerprint}
+        operations = {} if self.operations is None else {OPERATIONS: self.operations.fingerprint}
+        return {**found, **{lm_folder(part.name): part.artefact.fingerprint for part in self.lms}, **operations}
 
     @property
     def labelled_fingerprints(self) -> dict[str, str]:
@@ -64,26 +69,28 @@ class Draft:
 
     def write(self, folder: Path) -> None:
         """Writes the model folder."""
-        more = {CLUSTERS: self.clusters, ADAPTATION: self.adaptation}
+        more = {CLUSTERS: self.clusters, ADAPTATION: self.adaptation, OPERATIONS: self.operations}
         files = ModelFiles(
             {name: part.folder / FOLDER for name, part in self.components.items()},
-            self.lms.artefact.folder,
+            {part.name: part.artefact.folder for part in self.lms},
             {name: part.folder for name, part in more.items() if part is not None},
         )
         write_model(folder, self.model, files)
 
 
 def first_draft(
-    sides: tuple[TextSide, TextSide], components: Mapping[str, Artefact], lms: LmMixture, search: SearchConfig,
-    weights: SearchWeights, lines: Iterable[str],
+    sides: tuple[TextSide, TextSide], components: Mapping[str, Artefact], mixture: LmMixture,
+    lms: Sequence[LmFeature], search: SearchConfig, weights: SearchWeights, lines: Iterable[str],
 ) -> Draft:  # fmt: skip
     """A model that mixes nothing yet; lines: all that it will translate before it is written."""
     loaded = [load_component(part.folder / FOLDER) for part in components.values()]
     source, target = with_words_of(loaded, sides)
     search = search.for_phrases(all(component.kind == "phrase" for component in loaded))
     weights = weights.only(_own_features(search, loaded))  # there is nothing else to weigh or to tune
-    model = Model(Rules(loaded), source, target, load_language_models(lms.artefact.folder), search, weights)
-    return Draft(model.for_text(source_text(source, lines)), components, lms)
+    opened = tuple(part.opened() for part in lms)
+    weights = dataclasses.replace(weights, lm=start_weights(weights.lm, opened))
+    model = Model(Rules(loaded), source, target, opened, search, weights)
+    return Draft(model.for_text(source_text(source, lines)), components, mixture, tuple(lms))
 
 
 def _own_features(search: SearchConfig, components: Sequence[Component]) -> tuple[str, ...]:
@@ -143,11 +150,13 @@ def _labels(
 def with_static_lms(store: Store, draft: Draft) -> Draft:
     """The same with one interpolated language model for each development set and label, and one for all other text."""
     found = draft.model.mixing.labels
-    lms = static_stage(store, draft.lms, {**draft.lms.weights, **found.lm_mixtures})
-    labels = dataclasses.replace(found, lm_mixtures={label: lms.weights[label] for label in found.lm_mixtures})
-    mixing = dataclasses.replace(draft.model.mixing, labels=labels)
-    model = dataclasses.replace(draft.model, lms=load_language_models(lms.artefact.folder), mixing=mixing)
-    return dataclasses.replace(draft, model=model, lms=lms)
+    firsts = {label: parts[0] for label, parts in found.lm_mixtures.items()}
+    mixture = static_stage(store, draft.mixture, {**draft.mixture.weights, **firsts})
+    first = dataclasses.replace(draft.lms[0], artefact=mixture.artefact)
+    chosen = {label: [mixture.weights[label], *parts[1:]] for label, parts in found.lm_mixtures.items()}
+    mixing = dataclasses.replace(draft.model.mixing, labels=dataclasses.replace(found, lm_mixtures=chosen))
+    model = dataclasses.replace(draft.model, lms=(first.opened(), *draft.model.lms[1:]), mixing=mixing)
+    return dataclasses.replace(draft, model=model, mixture=mixture, lms=(first, *draft.lms[1:]))
 
 
 def tuned_model(store: Store, draft: Draft, task: TuningTask) -> Draft:
@@ -167,15 +176,19 @@ def tuned_model(store: Store, draft: Draft, task: TuningTask) -> Draft:
 
 
 def fit_label_lms(
-    lms: LanguageModels, development: Sequence[DevelopmentSet], labels: Sequence[Sequence[str]]
-) -> dict[str, list[float]]:
-    """Weights of the language models for every label, by EM on the target side of its sentences."""
-    sides = [target_in(lms.vocabulary, part.text) for part in development]
+    lms: Sequence[LanguageModels], development: Sequence[DevelopmentSet], labels: Sequence[Sequence[str]]
+) -> dict[str, list[list[float]]]:
+    """Weights of each language model's models for every label, by EM on the target side of its sentences."""
     flat = [label for part in labels for label in part]
     names = list(dict.fromkeys(flat))
     groups = np.array([names.index(label) for label in flat])
-    fit = fit_mixture(lms.automaton, concatenate(sides), groups=groups)
-    return {name: [round(float(x), 6) for x in row] for name, row in zip(names, fit.weights, strict=True)}
+    found: dict[str, list[list[float]]] = {name: [] for name in names}
+    for own in lms:
+        sides = concatenate([target_in(own, part.text) for part in development])
+        weights = fit_mixture(own.automaton, sides, groups=groups).weights
+        for name, row in zip(names, weights, strict=True):
+            found[name].append([round(float(x), 6) for x in row])
+    return found
 
 
 def _feasible(config: MixingConfig, development: Sequence[DevelopmentSet]) -> MixingConfig:

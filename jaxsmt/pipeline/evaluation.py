@@ -15,7 +15,7 @@ from jaxsmt.model.reranking.bagging import BaggedTranslator
 from jaxsmt.model.source_text import SourceText, source_text
 from jaxsmt.model.translation import PlainTranslator, Translator, plain_translator
 from jaxsmt.pipeline.bag_report import BagReport, joined
-from jaxsmt.pipeline.unknown_words import unknown_lines
+from jaxsmt.pipeline.standard import unknown_lines
 from jaxsmt.text.reading import BitextSource, read_bitext
 
 UNWEIGHTED, OWN, ADAPTED = "unweighted", "own domain", "adapted"

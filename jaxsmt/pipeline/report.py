@@ -24,12 +24,12 @@ def show_components(texts: Sequence[ComponentText], components: Mapping[str, Art
     Console().print(table)
 
 
-def show_lms(mixture: LmMixture) -> None:
+def show_lms(mixture: LmMixture, title: str = "language models") -> None:
     """Perplexity of every development set: single language models, equal weights, its own weights."""
     if not mixture.perplexities:
         return
     columns = list(next(iter(mixture.perplexities.values())))
-    table = _table("Perplexity of language models", ["dev"], [*columns, "weights"])
+    table = _table(f"Perplexity of {title}", ["dev"], [*columns, "weights"])
     for name, values in mixture.perplexities.items():
         weights = " ".join(f"{weight:.2f}" for weight in mixture.weights[name])
         table.add_row(name, *(f"{values[column]:.2f}" for column in columns), weights)

@@ -5,32 +5,32 @@ from typing import Any
 from jaxsmt.common.errors import UserError
 from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.model.mixing import MixingConfig
-from jaxsmt.model.rescoring import Rescoring, untuned_rescoring
+from jaxsmt.model.rescoring import Rescoring, RescoringTraining, untuned_rescoring
 from jaxsmt.pipeline.config.rooms import with_overrides
 
 
-def chosen_rescoring(config: RescoringConfig, mixture: MixingConfig, tuner: Any, adapter: Any) -> Rescoring | None:
+def chosen_rescoring(config: RescoringTraining, mixture: MixingConfig, tuner: Any, adapter: Any) -> Rescoring | None:
     """What training is asked for, with weights that are still to be tuned; None: nothing.
 
     Raises UserError, before any work is done, where it cannot be had.
     """
-    if not config.kenlm:
+    if not config.kenlm and not config.osm:
         return None
+    key = "rescore.kenlm" if config.kenlm else "rescore.osm"
     if tuner is None:
-        raise UserError("rescore.kenlm has weights to tune: choose a tuner too, for instance tune=mert")
+        raise UserError(f"{key} has weights to tune: choose a tuner too, for instance tune=mert")
     if adapter is not None:
-        raise UserError("rescore.kenlm and an adaptation do not go together yet: leave out adapt=… or rescore.kenlm")
+        raise UserError(f"{key} and an adaptation do not go together yet: leave out adapt=… or {key}")
     if mixture.is_ensemble:
         raise UserError(
-            f"rescore.kenlm and ensembles ({mixture.operation}) do not go together yet: choose another mixture=… or "
-            "leave out rescore.kenlm"
+            f"{key} and ensembles ({mixture.operation}) do not go together yet: choose another mixture=… or "
+            f"leave out {key}"
         )
     if mixture.tune_each:
         raise UserError(
-            "rescore.kenlm and weights for each label do not go together yet: set mixture.tune_each=false or leave out "
-            "rescore.kenlm"
+            f"{key} and weights for each label do not go together yet: set mixture.tune_each=false or leave out {key}"
         )
-    return untuned_rescoring(config.kenlm, config.nbest)
+    return untuned_rescoring(config.kenlm, config.nbest, config.osm_features)
 
 
 def changed_rescoring(stored: Rescoring | None, node: Any) -> Rescoring | None:

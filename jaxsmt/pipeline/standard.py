@@ -1,6 +1,7 @@
 """Files and standard streams of commands: '-' is standard input or output."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,3 +55,9 @@ def output_path(path: str, scratch: Path) -> Iterator[Path]:
     with open(written, encoding="utf-8", newline="") as stream:
         sys.stdout.writelines(stream)
     sys.stdout.flush()
+
+
+def unknown_lines(unknown: Counter[str]) -> str:
+    """Unknown words with their counts, by falling count, then in code-point order."""
+    rows = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))
+    return "".join(f"{count}\t{word}\n" for word, count in rows)

@@ -1,7 +1,8 @@
 """The decoder: sentences in, derivations out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -9,24 +10,32 @@ import numpy as np
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Chart, fill_chart
-from jaxsmt.search.chart.rows import SearchLm, prepare_lm, start_row
+from jaxsmt.search.chart.rows import SearchLm, start_row
 from jaxsmt.search.nbest.derivation import Derivation, Reader
-from jaxsmt.search.parts import check_lm_mixture, part_of
+from jaxsmt.search.parts import part_of
 from jaxsmt.search.plan.forest import Plan, Sizes, plan_batch
 from jaxsmt.search.plan.lists import assemble_lists
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, all_groups, forced_allows
 from jaxsmt.search.plan.profiles import Profiles
-from jaxsmt.search.plan.ranking import rank_rules
-from jaxsmt.search.plan.targets import TargetPrograms, target_programs
+from jaxsmt.search.plan.ranking import PlacedPrograms, rank_rules
+from jaxsmt.search.plan.targets import (
+    LmFeatures,
+    TargetPrograms,
+    programs_by_lm,
+    special_programs_by_lm,
+    target_programs,
+)
 from jaxsmt.search.request import Request, SearchConfig, complete_request
-from jaxsmt.search.rules.grammar import Programs
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.decoder import StackDecoder, stack_decoder
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.text.vocabulary import NONTERMINALS
 
-__all__ = ["AnyDecoder", "Decoder", "Request", "SearchConfig", "StackDecoder", "complete_request", "make_decoder"]
+__all__ = [
+    "AnyDecoder", "Decoder", "LmFeatures", "Request", "SearchConfig", "StackDecoder", "complete_request",
+    "make_decoder",
+]  # fmt: skip
 SMALL, USUAL = Sizes().scaled(1, 16), Sizes()
 
 
@@ -42,15 +51,18 @@ class DecodedBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class Decoder:
-    """Rules and a language model made ready for search. See `make_decoder`."""
+    """Rules and language models made ready for search. See `make_decoder`."""
 
     end_words: ClassVar[int] = 2  # <s> and </s> count as words
     rules: RuleModel
-    lm: SearchLm
+    targets: tuple[TargetPrograms, ...]  # for each language model
     config: SearchConfig
-    lm_ids: np.ndarray  # [V] int32: the language model's ids of target words
-    targets: TargetPrograms
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
+
+    @cached_property
+    def lms(self) -> tuple[SearchLm, ...]:
+        """The language models."""
+        return tuple(own.lm for own in self.targets)
 
     def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
         """The best derivation of every sentence; `sizes` fixes the static sizes instead of choosing them."""
@@ -68,8 +80,7 @@ class Decoder:
 
     def charts(self, request: Request, sizes: Sizes | None = None, keep_edges: bool = False) -> Iterator[DecodedBatch]:
         """Decodes batch by batch."""
-        request = complete_request(request, self.rules)
-        check_lm_mixture(request, self.lm.automaton)
+        request = complete_request(request, self.rules, self.lms)
         matches = match_patterns(self.rules.grammar.trie, request.sentences, self.config.max_span)
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
         for rows in _batches(matches, request.sentences.lengths, sizes or USUAL, self.config):
@@ -82,46 +93,44 @@ class Decoder:
     ) -> DecodedBatch:
         part = part_of(request, matches, rows)
         longest = max([self.config.max_span, *(end - start for _, start, end in part.forced)])
-        plan, entries = self._plan(part.batch(self.lm_ids, longest), part.matches, sizes)
+        plan, entries = self._plan(part.batch([own.lm_ids for own in self.targets], longest), part.matches, sizes)
 
         def special(number: int, start: int, end: int) -> Any:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
-        chart = fill_chart(self.lm, plan.forest, self.config.beam, self.config.table_limit, keep_edges)
+        chart = fill_chart(self.lms, plan.forest, self.config.beam, self.config.table_limit, keep_edges)
         return DecodedBatch(rows, plan, part.profiles, chart, Reader(plan, self.rules.grammar, special))
 
     def _plan(self, batch: BatchSentences, matches: Matches, sizes: Sizes | None) -> tuple[Plan, SpecialEntries]:
         layout, profiles, config = batch.layout, batch.profiles, self.config
         ranking = rank_rules(self.rules, matches, profiles, self._programs_of, config.table_limit)
         groups, entries = all_groups(batch, ranking, config.swap_span, config.drop_unknown)
-        specials = self.targets.special_programs(entries, profiles)
-        lists = assemble_lists(ranking, specials, entries.scores(specials, profiles.weights))
+        specials = special_programs_by_lm(self.targets, entries, profiles)
+        lists = assemble_lists(ranking, specials, entries.scores(specials, profiles))
         sizes = sizes or _fitting(len(layout.lengths), len(sorted_distinct(groups.cell)), len(groups.cell), lists)
-        return plan_batch(layout, groups, lists, profiles, start_row(self.lm), sizes), entries
+        return plan_batch(layout, groups, lists, profiles, [start_row(lm) for lm in self.lms], sizes), entries
 
-    def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[Programs, np.ndarray]:
+    def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[PlacedPrograms, ...]:
         """Compiled targets, and the place there of each pair [A] for its profile [A]."""
-        return self.targets.programs_of(self.rules.grammar.target_index[pairs], user, profiles)
+        return programs_by_lm(self.targets, self.rules.grammar.target_index[pairs], user, profiles)
 
 
 AnyDecoder = Decoder | StackDecoder
 
 
 def make_decoder(
-    rules: RuleModel, automaton: Automaton, config: SearchConfig | None = None, lm_ids: np.ndarray | None = None
-) -> AnyDecoder:
-    """Compiles all target sides for the language model.
+    rules: RuleModel, lms: Automaton | Sequence[LmFeatures], config: SearchConfig | None = None,
+    lm_ids: np.ndarray | None = None,
+) -> AnyDecoder:  # fmt: skip
+    """Compiles all target sides for the language models.
 
-    lm_ids: [V] the language model's ids of target words; None: it uses the rules' target vocabulary.
+    lms: at least one, or the automaton of one alone; lm_ids: [V] the ids of target words in that automaton; None: it
+      uses the rules' target vocabulary.
     """
-    grammar = rules.grammar
-    config = (config or SearchConfig()).for_phrases(not np.isin(grammar.source_sides, NONTERMINALS).any())
-    ids = np.arange(len(grammar.target_vocabulary), dtype=np.int32) if lm_ids is None else np.asarray(lm_ids, np.int32)
-    lm = prepare_lm(automaton)
-    targets = target_programs(lm, grammar, ids)
-    if config.kind == "stack":
-        return stack_decoder(rules, (lm,), config, ids, (targets,))
-    return Decoder(rules, lm, config, ids, targets)
+    sources = [LmFeatures(lms, lm_ids)] if isinstance(lms, Automaton) else list(lms)
+    config = (config or SearchConfig()).for_phrases(not np.isin(rules.grammar.source_sides, NONTERMINALS).any())
+    targets = tuple(target_programs(source, rules.grammar) for source in sources)
+    return stack_decoder(rules, targets, config) if config.kind == "stack" else Decoder(rules, targets, config)
 
 
 def _batches(matches: Matches, lengths: np.ndarray, sizes: Sizes, config: SearchConfig) -> list[np.ndarray]:
@@ -149,7 +158,7 @@ def _batches(matches: Matches, lengths: np.ndarray, sizes: Sizes, config: Search
 
 def _fitting(sentences: int, cells: int, groups: int, lists: Any) -> Sizes:
     """The smallest class of sizes that holds a batch."""
-    needed = (sentences, cells + sentences + 1 + CELLS_PER_CHUNK, groups, len(lists.score), len(lists.rows))
+    needed = (sentences, cells + sentences + 1 + CELLS_PER_CHUNK, groups, len(lists.score), max(map(len, lists.rows)))
     sizes = SMALL
     while any(have < need for have, need in zip(vars(sizes).values(), needed, strict=True)):
         sizes = USUAL if sizes == SMALL else sizes.scaled(2)

@@ -6,21 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
-from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.plan.forest import Layout
 from jaxsmt.search.plan.matching import Matches
 from jaxsmt.search.plan.planning import BatchSentences
 from jaxsmt.search.plan.profiles import Profiles, distinct_profiles
-from jaxsmt.search.request import Request
-from jaxsmt.search.weights import SearchWeights
+from jaxsmt.search.request import Request, mixture_rows
 
 
 class RequestPart(NamedTuple):
     """Consecutive sentences of a complete request, numbered from 0.
 
-    copy_ids: their words as the language model knows them; forced: as in `Request`.
+    copy_ids: [T, N] their words as each language model knows them; forced: as in `Request`.
     """
 
     lengths: np.ndarray
@@ -29,9 +26,11 @@ class RequestPart(NamedTuple):
     copy_ids: Ragged
     forced: dict[tuple[int, int, int], Sequence[int]]
 
-    def batch(self, lm_ids: np.ndarray, longest: int) -> BatchSentences:
-        """As rules are planned for them; lm_ids: of target words; longest: span that anything covers."""
-        forced_lm = {key: lm_ids[list(ids)].tolist() if len(ids) else [] for key, ids in self.forced.items()}
+    def batch(self, lm_ids: Sequence[np.ndarray], longest: int) -> BatchSentences:
+        """As rules are planned for them; lm_ids: of target words, by model; longest: span that anything covers."""
+        forced_lm = {
+            key: [own[list(ids)].tolist() if len(ids) else [] for own in lm_ids] for key, ids in self.forced.items()
+        }
         return BatchSentences(Layout(self.lengths, longest), self.profiles, self.copy_ids, self.forced, forced_lm)
 
 
@@ -42,9 +41,9 @@ def part_of(request: Request, matches: Matches, rows: np.ndarray) -> RequestPart
     begin, end = np.searchsorted(matches.sentence, [first, rows[-1] + 1])
     own = matches.take(np.arange(begin, end))
     profiles = distinct_profiles(
-        SearchWeights(**{name: value[rows] for name, value in vars(request.weights).items()}),
+        request.weights.rows(rows),
         None if request.mixture is None else request.mixture[rows],
-        None if request.lm_mixture is None else request.lm_mixture[rows],
+        mixture_rows(request.lm_mixture, rows),
     )
     return RequestPart(
         request.sentences.lengths[rows],
@@ -53,10 +52,3 @@ def part_of(request: Request, matches: Matches, rows: np.ndarray) -> RequestPart
         Ragged(request.copy_ids, request.sentences.offsets).take(rows),
         {(row - first, start, stop): ids for (row, start, stop), ids in request.forced.items() if row in rows},
     )
-
-
-def check_lm_mixture(request: Request, automaton: Automaton) -> None:
-    """Raises UserError where several language models have not a weight each."""
-    num = automaton.num_models
-    if num > 1 and np.shape(request.lm_mixture)[-1:] != (num,):
-        raise UserError(f"there are {num} language models: give {num} weights for them (lm_mixture)")

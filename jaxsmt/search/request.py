@@ -9,6 +9,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.search.chart.kernel import Beam
+from jaxsmt.search.chart.rows import LOG_LINEAR, SearchLm
 from jaxsmt.search.plan.planning import check_forced
 from jaxsmt.search.rules.model import RuleModel, num_orientations
 from jaxsmt.search.stack.config import StackConfig
@@ -67,11 +68,12 @@ class Request:
     """B sentences to translate.
 
     sentences: source ids (UNKNOWN where the rules' vocabulary lacks the word).
-    copy_ids: [T] the same words as the language model knows them, for copying; None: unknown to it.
+    copy_ids: [T] the same words as the language model knows them, for copying, or [T, N] as N models do; None: unknown.
     weights: log-linear weights.
     mixture: component weights λ, [4, D] for all sentences or [B, 4, D], of an ensemble [D] or [B, D]; None: equal ones,
         or nothing to mix.
-    lm_mixture: [D] or [B, D] weights of the language models; None for a single one.
+    lm_mixture: [D] or [B, D] weights of the models in the language model; None where there is one model. Where there
+        are several language models, a tuple of these.
     forced: (sentence, start, end) → target ids that the span must become.
     """
 
@@ -83,20 +85,50 @@ class Request:
     forced: Mapping[tuple[int, int, int], Sequence[int]] = field(default_factory=dict)
 
 
-def complete_request(request: Request, rules: RuleModel) -> Request:
-    """The request with everything given for each sentence, checked."""
-    num = len(request.sentences)
-    copy_ids = request.copy_ids
-    if copy_ids is None:
-        copy_ids = np.full(len(request.sentences.values), UNKNOWN, np.int32)
+def complete_request(request: Request, rules: RuleModel, lms: Sequence[SearchLm]) -> Request:
+    """The request with everything given for each sentence and for each of N language models, checked."""
+    num, num_lm_features = len(request.sentences), sum(lm.num_features for lm in lms)
     check_forced(request.forced, request.sentences.lengths)
-    lm_mixture = request.lm_mixture
-    if lm_mixture is not None:
-        lm_mixture = np.broadcast_to(np.asarray(lm_mixture, np.float32), (num, np.shape(lm_mixture)[-1]))
     return replace(
         request,
-        copy_ids=copy_ids,
-        weights=request.weights.of_sentences(num, len(rules.grammar.feature_names), num_orientations(rules)),
+        copy_ids=_copy_ids(request, len(lms)),
+        weights=request.weights.of_sentences(
+            num, len(rules.grammar.feature_names), num_orientations(rules), num_lm_features
+        ),
         mixture=rules.check_mixture(request.mixture, num),
-        lm_mixture=lm_mixture,
+        lm_mixture=_lm_mixtures(request.lm_mixture, lms, num),
     )
+
+
+def mixture_rows(lm_mixture: Sequence[np.ndarray | None], rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    """The weights of some sentences, from a complete request's."""
+    return tuple(None if part is None else part[rows] for part in lm_mixture)
+
+
+def _copy_ids(request: Request, num_lms: int) -> np.ndarray:
+    """[T, N]"""
+    shape, given = (len(request.sentences.values), num_lms), request.copy_ids
+    if given is None:
+        return np.full(shape, UNKNOWN, np.int32)
+    if np.shape(given) != shape and (num_lms > 1 or np.shape(given) != shape[:1]):
+        found = list(np.shape(given))
+        raise UserError(f"copy_ids has shape {found}: give {shape[0]} words as the {num_lms} models know them")
+    return np.asarray(given).reshape(shape)
+
+
+def _lm_mixtures(given: Any, lms: Sequence[SearchLm], num_sentences: int) -> tuple[np.ndarray | None, ...]:
+    """For each language model [B, D] float32, or None where it needs none."""
+    is_by_lm = isinstance(given, tuple) and all(part is None or np.ndim(part) for part in given)
+    parts = given if is_by_lm else (given,) + (None,) * (len(lms) - 1)
+    if len(parts) != len(lms):
+        raise UserError(f"lm_mixture has {len(parts)} parts: give one for each of the {len(lms)} language models")
+    return tuple(_lm_mixture(part, lm, num_sentences) for part, lm in zip(parts, lms, strict=True))
+
+
+def _lm_mixture(given: Any, lm: SearchLm, num_sentences: int) -> np.ndarray | None:
+    num = lm.automaton.num_models
+    if lm.has_mixture and np.shape(given)[-1:] != (num,):
+        raise UserError(f"there are {num} language models: give {num} weights for them (lm_mixture)")
+    if given is None or lm.combination == LOG_LINEAR:
+        return None
+    return np.broadcast_to(np.asarray(given, np.float32), (num_sentences, num))

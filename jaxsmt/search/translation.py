@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +12,7 @@ from jaxsmt.common.ragged import Ragged, offsets_of
 from jaxsmt.search.decoder import AnyDecoder, Request, complete_request
 from jaxsmt.search.nbest.arrays import nbest
 from jaxsmt.search.nbest.derivation import Derivation
-from jaxsmt.search.weights import SearchWeights
+from jaxsmt.search.request import mixture_rows
 
 MAX_WORDS = 128  # longer sentences are cut
 
@@ -118,7 +118,7 @@ def cut_request(
     of, begin = np.array(rows, np.int64), np.array(starts, np.int64)
     if len(of) == len(request.sentences):
         return request, of, begin
-    full = complete_request(request, decoder.rules)
+    full = complete_request(request, decoder.rules, decoder.lms)
     place_of = {(row, start): place for place, (row, start) in enumerate(zip(rows, starts, strict=True))}
     forced = {}
     for (row, start, end), ids in request.forced.items():
@@ -128,11 +128,9 @@ def cut_request(
         replace(
             full,
             sentences=Ragged(request.sentences.values, offsets_of(np.array(ends, np.int64) - begin)),
-            weights=SearchWeights(
-                **{field.name: getattr(full.weights, field.name)[of] for field in fields(SearchWeights)}
-            ),
+            weights=full.weights.rows(of),
             mixture=None if full.mixture is None else full.mixture[of],
-            lm_mixture=None if full.lm_mixture is None else full.lm_mixture[of],
+            lm_mixture=mixture_rows(full.lm_mixture, of),
             forced=forced,
         ),
         of,

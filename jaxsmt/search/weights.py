@@ -13,12 +13,20 @@ OWN_FEATURES = ("glue", "swap", "distortion", "reordering")  # that one search h
 UNKNOWN_STEP = -100.0  # the unknown-word feature of each source word that nobody knows
 
 
+def _are_finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(np.asarray(value, np.float64)).all())
+    except (TypeError, ValueError):  # words, or rows of several lengths
+        return False
+
+
 @dataclass(frozen=True)
 class SearchWeights:
     """Weights w of the features h; a hypothesis scores w·h.
 
     rule: [F] or [B, F], of the rules' own features.
-    lm: log p of the sentence with </s>.
+    lm: of log p of the sentence with </s>: [M] or [B, M] of the M features of all language models, or for one feature a
+      number or [B].
     word_penalty: of minus the number of target words, <s> and </s> counted.
     phrase_penalty: of the number of rules, those of glue and of both sentence ends counted.
     glue: of GLUE_STEP for each S → S X.
@@ -27,7 +35,7 @@ class SearchWeights:
     distortion: of minus the number of source words that are jumped over (stack search).
     reordering: [O] or [B, O], of the log-probabilities of orientations: monotone, swap, other to the previous phrase,
       then to the next, for each of O/6 reordering tables (stack search).
-    All but `rule` and `reordering` are numbers or [B]. The defaults are those of conf/weights.
+    All but `rule`, `lm` and `reordering` are numbers or [B]. The defaults are those of conf/weights.
     In the stack search there are no rules but phrases, and <s> and </s> are not counted.
     """
 
@@ -43,7 +51,7 @@ class SearchWeights:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not np.isfinite(value).all():
+            if not _are_finite(value):
                 raise UserError(f"weights.{name} is {value}: give finite numbers")
         if not np.size(self.rule) and np.ndim(self.rule) == 1:
             raise UserError("weights.rule is empty: give four numbers, one for each rule feature")
@@ -53,25 +61,31 @@ class SearchWeights:
         none = {"glue": 0.0, "swap": 0.0, "distortion": 0.0, "reordering": (0.0,) * len(self.reordering)}
         return replace(self, **{name: none[name] for name in OWN_FEATURES if name not in features})
 
+    def rows(self, rows: np.ndarray) -> "SearchWeights":
+        """Those of some sentences, from weights of sentences."""
+        return SearchWeights(**{name: value[rows] for name, value in vars(self).items()})
+
     @property
     def norm(self) -> np.ndarray:
-        """[B] or []: L1 norm of the weights of rules, language model, word and phrase penalty."""
-        parts = (self.lm, self.word_penalty, self.phrase_penalty)
-        return np.abs(self.rule).sum(-1) + sum(np.abs(part) for part in parts)
+        """[B]: L1 norm of the weights of rules, language models, word and phrase penalty, from weights of sentences."""
+        vectors, numbers = (self.rule, self.lm), (self.word_penalty, self.phrase_penalty)
+        return sum(np.abs(part).sum(1) for part in vectors) + sum(np.abs(part) for part in numbers)
 
     def of_sentences(
-        self, num_sentences: int, num_features: int, num_orientations: int = NUM_ORIENTATIONS
+        self, num_sentences: int, num_features: int, num_orientations: int = NUM_ORIENTATIONS, num_lm_features: int = 1
     ) -> "SearchWeights":
-        """The weights as arrays [B, F], [B, O] and [B] float32, checked."""
+        """The weights as arrays [B, F], [B, M], [B, O] and [B] float32, checked."""
         values = {}
-        sizes = {"rule": num_features, "reordering": num_orientations}
+        sizes = {"rule": num_features, "lm": num_lm_features, "reordering": num_orientations}
         for field in fields(self):
             value = np.asarray(getattr(self, field.name), np.float32)
             if field.name == "reordering" and not value.any():
                 value = np.zeros(num_orientations, np.float32)  # none given
+            if field.name == "lm" and num_lm_features == 1 and value.shape in ((), (num_sentences,)):
+                value = value[..., None]
             shape = (num_sentences, sizes[field.name]) if field.name in sizes else (num_sentences,)
             if value.shape not in (shape, shape[1:]):
-                wanted = f"{sizes[field.name]} numbers" if field.name in sizes else "one number"
+                wanted = f"{sizes[field.name]} numbers" if sizes.get(field.name, 1) > 1 else "one number"
                 raise UserError(
                     f"search.weights.{field.name} has shape {list(value.shape)}: "
                     f"give {wanted}, for all sentences or for each"

@@ -5,7 +5,6 @@ sentence and "the" elsewhere are one word and "Python" keeps its capital.
 """
 
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,14 +71,6 @@ class Truecaser:
     def save(self, path: str | Path) -> None:
         """One form and its count a line, separated by a tab, in code-point order."""
         write_text(path, "".join(f"{form}\t{self.counts[form]}\n" for form in sorted(self.counts)))
-
-
-def train_truecaser(lines: Iterable[Sequence[str]]) -> Truecaser:
-    """Counts the forms of words with case at non-initial positions of tokenised lines."""
-    counts: Counter[str] = Counter()
-    for tokens in lines:
-        counts.update(t for t, initial in zip(tokens, initial_positions(tokens), strict=True) if not initial)
-    return Truecaser({form: count for form, count in counts.items() if has_case(form)})
 
 
 def load_truecaser(path: str | Path) -> Truecaser:

@@ -1,37 +1,18 @@
 """Sentence pairs that training is better off without, and how many there were of each kind."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
+from hashlib import blake2b
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
+from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.normalise import CONTROL_CHARACTERS
 
 _CONTROL = {ord(character): " " for character in CONTROL_CHARACTERS}
 READ, KEPT, CONTROL = "read", "kept", "control characters replaced"
 EMPTY, TOO_LONG, RATIO, DUPLICATE = "empty", "too long", "length ratio", "duplicate"
-
-
-@dataclass(frozen=True)
-class CleaningConfig:
-    """Which pairs are dropped.
-
-    max_length: words on either side at most; None for no limit.
-    max_ratio: the longer side has at most this many times the words of the shorter one; None for no limit.
-    remove_duplicates: of equal pairs only the first is kept.
-    """
-
-    max_length: int | None = 100
-    max_ratio: float | None = 9.0
-    remove_duplicates: bool = False
-
-    def __post_init__(self) -> None:
-        if self.max_length is not None and self.max_length < 1:
-            raise UserError(f"max_length is {self.max_length}: give a number of words of at least 1, or null")
-        if self.max_ratio is not None and self.max_ratio < 1:
-            raise UserError(f"max_ratio is {self.max_ratio}: give a ratio of at least 1, or null")
+MAX_WORDS_PER_LINE = 10_000  # no sentence is that long; shorter ones are a matter of cleaning
 
 
 @dataclass
@@ -50,36 +31,63 @@ class Counts:
         log.info("%s: %s", name, ", ".join(f"{what} {number:,}" for what, number in self.table.items() if number))
 
 
-@dataclass(frozen=True)
-class CleanPairs:
-    """The pairs that were kept, the place each had in the input [R] int64 (from 0), and the counts."""
+class PairFilter:
+    """Tokenises pairs and decides which are kept."""
 
-    pairs: list[tuple[str, str]]
-    rows: np.ndarray
-    counts: Counts
+    def __init__(self, config: TextConfig, counts: Counts):
+        self.config, self.counts = config, counts
+        self.seen: set[bytes] = set()
 
-
-def clean_pairs(pairs: Iterable[tuple[str, str]], config: CleaningConfig | None = None) -> CleanPairs:
-    """Drops pairs by `config`; words are what white space separates, so tokenise first for exact lengths."""
-    config = config or CleaningConfig()
-    counts, seen = Counts(), set[tuple[str, str]]()
-    kept, rows = [], []
-    for row, (source, target) in enumerate(pairs):
-        counts.add(READ)
-        if has_control_characters((source, target)):
-            source, target = source.translate(_CONTROL), target.translate(_CONTROL)
-            counts.add(CONTROL)
-        reason = reason_by_length(len(source.split()), len(target.split()), config)
-        if reason is None and config.remove_duplicates:
-            reason = DUPLICATE if (source, target) in seen else None
-            seen.add((source, target))
+    def tokens_of(
+        self, pair: tuple[str, str], cutters: tuple[Callable[[str], list[str]], Callable[[str], list[str]]]
+    ) -> tuple[list[str], list[str]] | None:
+        """The tokens of both sides; None for a pair that is dropped (and counted)."""
+        self.counts.add(READ)
+        self.counts.add(CONTROL, has_control_characters(pair))
+        if self.config.clean and self._has_too_many_words(pair):
+            self.counts.add(TOO_LONG)
+            return None
+        tokens = cutters[0](pair[0]), cutters[1](pair[1])
+        reason = self._reason_to_drop(*tokens) if self.config.clean else None
         if reason is not None:
-            counts.add(reason)
-            continue
-        kept.append((source, target))
-        rows.append(row)
-    counts.add(KEPT, len(kept))
-    return CleanPairs(kept, np.array(rows, np.int64), counts)
+            self.counts.add(reason)
+            return None
+        return tokens
+
+    def _has_too_many_words(self, pair: tuple[str, str]) -> bool:
+        # a word gives at least one token, so a line of very many need not be tokenised;
+        # invisible characters between spaces look like words: twice the limit is on the safe side
+        limit = self.config.max_length
+        return limit is not None and any(len(side) > 2 * limit and len(side.split()) > 2 * limit for side in pair)
+
+    def _reason_to_drop(self, source: list[str], target: list[str]) -> str | None:
+        reason = _reason_by_length(len(source), len(target), self.config)
+        if reason is None and self.config.remove_duplicates:
+            text = "\n".join((" ".join(source), " ".join(target)))
+            key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            reason = DUPLICATE if key in self.seen else None
+            self.seen.add(key)
+        return reason
+
+
+def refuse_broken_pair(pair: tuple[str, str], files: Sequence[str], number: int, refuse_control: bool) -> None:
+    """Raises UserError for a line of very many words and, if asked to, for one with control characters.
+
+    files: the source and the target file, or one file with both; number: of the pair in it, from 1.
+    """
+    for side, text in enumerate(pair):
+        if len(text) > MAX_WORDS_PER_LINE and (words := len(text.split())) > MAX_WORDS_PER_LINE:
+            raise UserError(
+                f"'{files[side % len(files)]}' line {number} has {words} words: "
+                "give a file with one sentence a line (are its line ends lost?)"
+            )
+    if refuse_control and has_control_characters(pair):
+        side = 0 if has_control_characters((pair[0], "")) else 1
+        found = next(character for character in pair[side] if character in CONTROL_CHARACTERS)
+        raise UserError(
+            f"'{files[side % len(files)]}' line {number} has the control character U+{ord(found):04X}: "
+            "check that the file is plain text, or set text.control_characters=replace"
+        )
 
 
 def has_control_characters(pair: tuple[str, str]) -> bool:
@@ -87,8 +95,8 @@ def has_control_characters(pair: tuple[str, str]) -> bool:
     return any(not side.isprintable() and side.translate(_CONTROL) != side for side in pair)
 
 
-def reason_by_length(num_source: int, num_target: int, config: CleaningConfig) -> str | None:
-    """Why a pair with these numbers of words is dropped; None if it is kept."""
+def _reason_by_length(num_source: int, num_target: int, config: TextConfig) -> str | None:
+    """Why a pair with these numbers of tokens is dropped; None if it is kept."""
     short, long = sorted((num_source, num_target))
     if short == 0:
         return EMPTY

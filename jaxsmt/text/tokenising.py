@@ -29,10 +29,8 @@ hundred. At these rates 900,000 lines take half a minute of CPU time.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from functools import cache, lru_cache
-
-from jaxsmt.common.progress import track
 
 JOINER = "￭"
 SPACER = "␣"
@@ -170,13 +168,6 @@ class Tokeniser:
 def tokeniser_for(language: str) -> Tokeniser:
     """One tokeniser a language, so that its cache is shared."""
     return Tokeniser(language)
-
-
-def tokenise_lines(lines: Sequence[str], language: str, description: str = "tokenising") -> Iterator[list[str]]:
-    """Tokenises many lines under a progress bar."""
-    tokenise = tokeniser_for(language).tokenise
-    for line in track(lines, description, total=len(lines)):
-        yield tokenise(line)
 
 
 def _is_word(form: str) -> bool:

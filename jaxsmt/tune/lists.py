@@ -74,6 +74,14 @@ def padded_lists(
     return TuningLists(filled, is_real, pad(bleu), pad(ter), names)
 
 
+def rows_of(lists: TuningLists, rows: np.ndarray) -> TuningLists:
+    """The lists of the given sentences [A], in the given order (a sentence may come more than once)."""
+    rows = np.asarray(rows, np.int64)
+    kept = rows, slice(int(lists.sizes[rows].max(initial=0)))
+    bleu, ter = (None if found is None else found[kept] for found in (lists.bleu, lists.ter))
+    return TuningLists(lists.features[kept], lists.is_real[kept], bleu, ter, lists.feature_names)
+
+
 def model_scores(lists: TuningLists, weights: np.ndarray) -> np.ndarray:
     """w·φ of every hypothesis: weights [..., F] → [..., B, H] float64, −inf where there is none."""
     size = lists.is_real.shape

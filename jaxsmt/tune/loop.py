@@ -13,7 +13,7 @@ from jaxsmt.common.files import write_text
 from jaxsmt.common.norms import l1_normalised
 from jaxsmt.common.progress import log
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, ter_of_sums
-from jaxsmt.tune.nbest import NBestLists, merge_nbest, nbest_from_rows
+from jaxsmt.tune.nbest import NBestLists, merge_nbest
 from jaxsmt.tune.scoring import score_lists
 from jaxsmt.tune.tuner import Tuner
 
@@ -112,10 +112,7 @@ def _qualities(iterations: list[TuningIteration], metric: str) -> list[float]:
 
 
 def _one_best(lists: NBestLists) -> NBestLists:
-    rows = lists.offsets[:-1][np.diff(lists.offsets) > 0]
-    return nbest_from_rows(
-        [lists.texts[k] for k in rows], lists.features[rows], lists.sentences[rows], len(lists), lists.feature_names
-    )
+    return lists.take(lists.offsets[:-1][np.diff(lists.offsets) > 0])
 
 
 def _iteration(

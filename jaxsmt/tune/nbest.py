@@ -1,7 +1,7 @@
 """n-best lists of any system: the Moses text format in and out, merging over decoder runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -43,20 +43,32 @@ class NBestLists:
         """[K] int64: the sentence of each hypothesis."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
+    def take(self, rows: np.ndarray, scores: np.ndarray | None = None) -> "NBestLists":
+        """Hypotheses `rows` [K'] those of a sentence in the given order; scores: [K'] totals in place of theirs."""
+        sentences = self.sentences[rows]
+        order = np.argsort(sentences, kind="stable")
+        kept = rows[order]
+        return replace(
+            self,
+            texts=tuple(self.texts[k] for k in kept),
+            features=self.features[kept],
+            scores=self.scores[kept] if scores is None else scores[order],
+            offsets=offsets_of(np.bincount(sentences, minlength=len(self))),
+            extras=tuple(self.extras[k] for k in kept),
+        )
+
 
 def nbest_from_rows(
     texts: Sequence[str], features: np.ndarray, sentences: np.ndarray, num_sentences: int,
-    feature_names: Sequence[str], scores: np.ndarray | None = None, num_dense: int | None = None,
-    extras: Sequence[tuple[str, ...]] | None = None,
+    feature_names: Sequence[str], scores: np.ndarray | None = None,
 ) -> NBestLists:  # fmt: skip
-    """Lists from hypotheses in any order: features [K, F], sentences [K]; those of a sentence keep their order."""
+    """Lists from hypotheses in any order, those of a sentence keep theirs: dense features [K, F], sentences [K]."""
     order = np.argsort(sentences, kind="stable")
     counts = np.bincount(sentences, minlength=num_sentences)
     total = np.zeros(len(texts)) if scores is None else scores
     return NBestLists(
         tuple(texts[k] for k in order), np.asarray(features, np.float64)[order], np.asarray(total, np.float64)[order],
-        offsets_of(counts), tuple(feature_names), len(feature_names) if num_dense is None else num_dense,
-        tuple(extras[k] for k in order) if extras is not None else ((),) * len(texts),
+        offsets_of(counts), tuple(feature_names), len(feature_names), ((),) * len(texts),
     )  # fmt: skip
 
 
@@ -96,10 +108,10 @@ def read_nbest(path: str | Path, num_sentences: int | None = None) -> NBestLists
     num = num_sentences if num_sentences is not None else max(sentences, default=-1) + 1
     if sentences and max(sentences) >= num:
         raise UserError(f"'{path}' has a list for sentence {max(sentences)} and there are {num} sentences (from 0)")
-    return nbest_from_rows(
-        texts, features, np.array(sentences, np.int64), num, [*(dense_names or ()), *sparse_id], np.array(scores),
-        len(dense_names or ()), extras,
-    )  # fmt: skip
+    owner = np.array(sentences, np.int64)
+    lists = nbest_from_rows(texts, features, owner, num, [*(dense_names or ()), *sparse_id], np.array(scores))
+    in_order = tuple(extras[k] for k in np.argsort(owner, kind="stable"))
+    return replace(lists, num_dense=len(dense_names or ()), extras=in_order)
 
 
 def _fields(line: str, path: Path, number: int) -> tuple[int, str, str, float, tuple[str, ...]]:
@@ -191,10 +203,9 @@ def merge_with_rows(parts: Sequence[NBestLists]) -> tuple[NBestLists, np.ndarray
     keep = first_of_equals(sentences, texts, features)
     keep = keep[np.argsort(sentences[keep], kind="stable")]
     merged = nbest_from_rows(
-        [texts[k] for k in keep], features[keep], sentences[keep], len(parts[0]), names, scores[keep], len(dense),
-        [extras[k] for k in keep],
-    )  # fmt: skip
-    return merged, keep
+        [texts[k] for k in keep], features[keep], sentences[keep], len(parts[0]), names, scores[keep]
+    )
+    return replace(merged, num_dense=len(dense), extras=tuple(extras[k] for k in keep)), keep
 
 
 def with_features(lists: NBestLists, names: Sequence[str]) -> NBestLists:

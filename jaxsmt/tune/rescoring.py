@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
+from jaxsmt.tune.nbest import NBestLists
 
 
 class TextScorer(Protocol):
@@ -41,7 +41,4 @@ def rescored(lists: NBestLists, scorer: TextScorer) -> NBestLists:
 def ranked_anew(lists: NBestLists, scores: np.ndarray) -> NBestLists:
     """The lists with other totals [K], the best first; equal ones keep their order."""
     order = np.lexsort((-scores, lists.sentences))
-    return nbest_from_rows(
-        [lists.texts[k] for k in order], lists.features[order], lists.sentences, len(lists), lists.feature_names,
-        scores[order], lists.num_dense, [lists.extras[k] for k in order],
-    )  # fmt: skip
+    return lists.take(order, scores[order])

@@ -8,9 +8,8 @@ from jaxsmt.adapt.bpa.blocks import blocked
 from jaxsmt.adapt.bpa.likelihood import log_likelihood, oracle_hypotheses, sentence_log_probs
 from jaxsmt.adapt.bpa.rerank import Votes, _first_of_best, best_by_votes, rerank
 from jaxsmt.adapt.bpa.sampling import heuristic_samples
-from jaxsmt.adapt.bpa.subsets import first_hypotheses, joined_lists, rows_of
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.lists import best_hypotheses, padded_lists
+from jaxsmt.tune.lists import best_hypotheses, padded_lists, rows_of
 
 SIZES = (5, 0, 1, 12, 3, 0, 30, 2)
 
@@ -173,10 +172,3 @@ def test_subsets(lists):
     some = rows_of(lists, np.array([3, 2, 3]))
     assert some.sizes.tolist() == [12, 1, 12]
     np.testing.assert_array_equal(some.features[2], lists.features[3, :12])
-    joined = joined_lists(some, lists)
-    assert joined.sizes.tolist() == [12, 1, 12, *SIZES]
-    np.testing.assert_array_equal(joined.ter[3:], lists.ter)
-    np.testing.assert_array_equal(joined.bleu[:3, :12], some.bleu)
-    assert first_hypotheses(lists, 4).sizes.tolist() == [min(4, size) for size in SIZES]
-    with pytest.raises(UserError, match="cannot be joined"):
-        joined_lists(lists, random_lists(num_features=3))

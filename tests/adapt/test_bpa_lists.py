@@ -1,12 +1,13 @@
 """Adaptation on n-best files of any system, and votes on disk."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from jaxsmt.adapt.bpa.adaptation import BpaInfo, adapt
 from jaxsmt.adapt.bpa.config import BpaConfig
-from jaxsmt.adapt.bpa.files import load_votes, save_votes
-from jaxsmt.adapt.bpa.rerank import Votes, rerank
+from jaxsmt.adapt.bpa.rerank import Votes, load_votes, rerank, save_votes
 from jaxsmt.common.errors import UserError
 from jaxsmt.evaluate.references import read_references
 from jaxsmt.tune.lists import padded_lists
@@ -27,9 +28,9 @@ def files(tmp_path):
             texts.append(references[-1] if right else f"that was number {sentence} or so")
             features.append([rng.normal(), right + 0.1 * rng.normal(), 1.0 - right])
     sentences = np.repeat(np.arange(6), 3)
-    lists = nbest_from_rows(texts, np.array(features), sentences, 6, ["LM0_0", "TM0_0", "S_a"], num_dense=2)
+    lists = replace(nbest_from_rows(texts, np.array(features), sentences, 6, ["LM0_0", "TM0_0", "S_a"]), num_dense=2)
     write_nbest(tmp_path / "known.nbest", lists)
-    more = nbest_from_rows(texts, np.array(features), sentences, 6, ["LM0_0", "TM0_0", "S_b"], num_dense=2)
+    more = replace(nbest_from_rows(texts, np.array(features), sentences, 6, ["LM0_0", "TM0_0", "S_b"]), num_dense=2)
     write_nbest(tmp_path / "test.nbest", more)
     (tmp_path / "known.en").write_text("".join(f"{text}\n" for text in references), encoding="utf-8")
     return tmp_path
@@ -65,4 +66,3 @@ def test_votes_survive_the_disk(tmp_path):
     np.testing.assert_array_equal(again.samples, votes.samples)
     np.testing.assert_array_equal(again.log_weights, votes.log_weights)
     assert (again.delta, again.viterbi, names) == (2.5, True, ("a", "β", "c"))
-    assert again.mean_weights() == pytest.approx(np.exp(np.arange(5.0)) @ votes.samples / np.exp(np.arange(5.0)).sum())

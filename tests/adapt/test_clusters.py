@@ -10,14 +10,13 @@ from jaxsmt.adapt.clusters.clustering import (
     ClusterConfig,
     centre,
     cluster_table,
-    clusters_from_labels,
     fit_clusters,
     format_table,
     load_clusters,
 )
 from jaxsmt.adapt.clusters.entropies import build_entropy_model, load_entropy_model
 from jaxsmt.adapt.clusters.estimation import estimate_entropy_model
-from jaxsmt.adapt.clusters.labels import Labels, make_labels, purity, write_labels
+from jaxsmt.adapt.clusters.labels import Labels, make_labels
 from jaxsmt.adapt.clusters.plots import plot_clusters, project
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import ragged_from_rows
@@ -26,6 +25,7 @@ from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kenlm_model import kenlm_sentence_entropies, load_kenlm
 from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.text.vocabulary import Vocabulary
+from tests.adapt.purity import purity
 
 DOMAINS = {
     "it": "click the button to open a file in the window or save the file to a folder",
@@ -150,23 +150,6 @@ def test_clusters_come_back(tmp_path, model, dev):
         load_clusters(tmp_path)
 
 
-def test_gold_labels_as_clusters(model, dev):
-    rows, gold = dev
-    vectors = model.vectors_of_tokens(rows)
-    clusters = clusters_from_labels(vectors, gold, model.components)
-    assert clusters.names == ("it", "legal")
-    np.testing.assert_array_equal(clusters.assignment, gold.index)
-    found = clusters.assign(vectors)
-    assert np.mean(found.index == gold.index) > 0.9
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    own = (unit * clusters.centroids[gold.index]).sum(axis=1)
-    assert clusters.objective.tolist() == pytest.approx([1 - own.mean()])
-    with pytest.raises(UserError, match="no sentence of the development set has the label 'talk'"):
-        clusters_from_labels(vectors, Labels(("it", "legal", "talk"), gold.index), model.components)
-    with pytest.raises(UserError, match="60 sentences"):
-        clusters_from_labels(vectors, gold.take(np.arange(3)), model.components)
-
-
 def test_table_says_what_is_in_each_cluster():
     vectors = np.array([[1.0, 5, 9], [1, 5, 9], [1, 5, 8.9], [9, 5, 1]])
     clusters = fit_clusters(vectors, ("a", "b", "c"), ClusterConfig(num_clusters=2, restarts=4))
@@ -232,12 +215,6 @@ def test_plot_is_a_picture_and_the_same_one_again(tmp_path):
 def test_plot_without_matplotlib_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     vectors = np.ones((2, 2))
-    clusters = clusters_from_labels(vectors, make_labels(["x", "x"]), ("a", "b"))
+    clusters = fit_clusters(vectors, ("a", "b"), ClusterConfig(num_clusters=1))
     with pytest.raises(UserError, match="run `pip install matplotlib`"):
         plot_clusters(tmp_path / "a.png", clusters, vectors)
-
-
-def test_assignments_are_a_label_file(tmp_path, model, dev):
-    clusters = clusters_from_labels(model.vectors_of_tokens(dev[0]), dev[1], model.components)
-    write_labels(tmp_path / "dev.labels", clusters.labels)
-    assert (tmp_path / "dev.labels").read_text().split("\n")[:-1] == dev[1].per_sentence

@@ -11,9 +11,7 @@ from jaxsmt.adapt.clusters.labels import (
     join_labels,
     make_labels,
     merge_smallest,
-    purity,
     read_labels,
-    write_labels,
 )
 from jaxsmt.common.errors import UserError
 
@@ -23,15 +21,14 @@ def test_label_file_comes_back(tmp_path):
     assert labels.names == ("it", "law", "médecine")
     assert labels.counts.tolist() == [1, 2, 1]
     assert labels.rows_of("law").tolist() == [0, 2]
-    write_labels(tmp_path / "labels.txt", labels)
-    assert (tmp_path / "labels.txt").read_text(encoding="utf-8") == "law\nit\nlaw\nmédecine\n"
+    (tmp_path / "labels.txt").write_text("law\nit\nlaw\nmédecine\n", encoding="utf-8")
     again = read_labels(tmp_path / "labels.txt", 4)
     assert again.names == labels.names
     np.testing.assert_array_equal(again.index, labels.index)
     named = read_labels(tmp_path / "labels.txt", names=("médecine", "law", "game", "it"))
     assert named.index.tolist() == [1, 3, 1, 0]
     assert named.per_sentence == labels.per_sentence
-    write_labels(tmp_path / "none.txt", labels.take(np.arange(0)))
+    (tmp_path / "none.txt").touch()
     assert len(read_labels(tmp_path / "none.txt", 0)) == 0
 
 
@@ -52,14 +49,11 @@ def test_bad_label_files_are_named(tmp_path, text, message):
         read_labels(tmp_path / "labels.txt", 3, ("it", "law"))
 
 
-def test_bad_labels_are_named(tmp_path):
+def test_bad_labels_are_named():
     with pytest.raises(UserError, match=r"sentence 2 has the label 'lawe', .* did you mean 'law'"):
         make_labels(["it", "lawe"], ("it", "law"))
-    for name in ("two\nlines", " space", ""):
-        with pytest.raises(UserError, match="cannot be a label"):
-            write_labels(tmp_path / "labels.txt", Labels((name,), np.zeros(1, np.int32)))
     with pytest.raises(UserError, match="2 labels and 1 gold labels"):
-        purity(make_labels(["a", "b"]), make_labels(["a"]))
+        contingency(make_labels(["a", "b"]), make_labels(["a"]))
 
 
 def test_joined_labels():
@@ -69,17 +63,14 @@ def test_joined_labels():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_purity_equals_its_definition(seed):
+def test_the_contingency_table_equals_its_definition(seed):
     rng = np.random.default_rng(seed)
     labels, gold = (Labels(tuple("abcd"), rng.integers(0, size, 30).astype(np.int32)) for size in (3, 4))
     pairs = list(zip(labels.per_sentence, gold.per_sentence, strict=True))
-    expected = sum(max(pairs.count((name, other)) for other in "abcd") for name in "abcd") / 30
-    assert purity(labels, gold) == pytest.approx(expected)
     table = contingency(labels, gold)
     for (i, name), (j, other) in itertools.product(enumerate("abcd"), repeat=2):
         assert table[i, j] == pairs.count((name, other))
-    assert purity(gold, gold) == 1
-    assert purity(labels.take(np.arange(0)), gold.take(np.arange(0))) == 1
+    assert not contingency(labels.take(np.arange(0)), gold.take(np.arange(0))).any()
 
 
 def test_smallest_classes_are_merged_step_by_step():

@@ -7,11 +7,18 @@ import numpy as np
 import pytest
 
 from jaxsmt.adapt.clusters import kmeans
-from jaxsmt.adapt.clusters.kmeans import assign, cosine_distance, fit_kmeans, mean_direction
+from jaxsmt.adapt.clusters.kmeans import assign, fit_kmeans, mean_direction
 from jaxsmt.common.errors import UserError
 
 update = jax.jit(kmeans._update)
 RESTARTS = 32  # one number, one dimension and k = 3 almost everywhere: the kernel is compiled once
+
+
+def cosine_distance(centroids, vectors, assignment):
+    """J: the mean of 1 − cos over vectors [B, D] that are not zero, each with the centroid it is assigned to."""
+    real = np.flatnonzero(vectors.any(1))
+    own, size = centroids[assignment[real]], np.linalg.norm(vectors[real], axis=1)
+    return np.mean(1 - (own * vectors[real]).sum(1) / np.linalg.norm(own, axis=1) / size)
 
 
 def random_vectors(seed, size, positive=True):

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax
 
-from jaxsmt.adapt.clusters.labels import Labels, make_labels, purity
+from jaxsmt.adapt.clusters.labels import Labels, make_labels
 from jaxsmt.adapt.recognise.bag_of_words import count_words, frequent_words, inverse_frequencies, latent_axes, tf_idf
 from jaxsmt.adapt.recognise.logistic import fit_logistic, fit_naive_bayes, fit_with_scikit_learn, sample_weights
 from jaxsmt.adapt.recognise.recogniser import (
@@ -21,6 +21,7 @@ from jaxsmt.adapt.recognise.recogniser import (
 )
 from jaxsmt.common.errors import UserError
 from jaxsmt.text.vocabulary import Vocabulary
+from tests.adapt.purity import purity
 
 TOPICS = ("file window click button menu", "act law section minister court", "virus dose fever patient nurse")
 

@@ -23,7 +23,7 @@ from jaxsmt.align.positions import (
     update_jumps,
     update_tension,
 )  # fmt: skip
-from jaxsmt.align.training import align, align_directed, train_aligner, train_and_align
+from jaxsmt.align.training import align, align_directed, train_and_align
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.common.sizes import padded_rows
@@ -58,7 +58,7 @@ def config(model: str, number: int, **changes) -> AlignConfig:
 def history(bitext: Bitext, settings: AlignConfig) -> np.ndarray:
     """[iterations, 2] perplexities."""
     seen: list = []
-    train_aligner(bitext, VOCABULARY, VOCABULARY, settings, progress=seen.append)
+    train_and_align(bitext, VOCABULARY, VOCABULARY, settings, progress=seen.append)
     return np.array([iteration.perplexity for iteration in seen])
 
 
@@ -280,7 +280,7 @@ def test_repeated_training_gives_the_same_bytes_and_loads_again(tmp_path):
     settings = AlignConfig(ibm1_iterations=1, diagonal_iterations=2, hmm_iterations=1, max_shapes=1)
     _, links = train_and_align(bitext, VOCABULARY, VOCABULARY, settings)
     for folder in ("a", "b"):
-        save_aligner(tmp_path / folder, train_aligner(bitext, VOCABULARY, VOCABULARY, settings))
+        save_aligner(tmp_path / folder, train_and_align(bitext, VOCABULARY, VOCABULARY, settings)[0])
     for name in ("aligner.safetensors", "aligner.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     loaded = load_aligner(tmp_path / "a")
@@ -295,7 +295,7 @@ def test_repeated_training_gives_the_same_bytes_and_loads_again(tmp_path):
 
 @pytest.mark.parametrize("model", ["diagonal", "hmm"])
 def test_new_text_with_unknown_words_and_longer_sentences(model):
-    aligner = train_aligner(random_bitext(8, num=60), VOCABULARY, VOCABULARY, config(model, 4, alpha=0.01))
+    aligner, _ = train_and_align(random_bitext(8, num=60), VOCABULARY, VOCABULARY, config(model, 4, alpha=0.01))
     words = np.arange(NUM_RESERVED, VOCABULARY)
     unknown = [UNKNOWN, words[0], VOCABULARY + 50, words[1]]  # an id beyond the training vocabulary, too
     long = np.tile(words, 4)
@@ -328,7 +328,7 @@ def test_bad_settings_are_named():
         AlignConfig(ibm1_iterations=0, diagonal_iterations=0, hmm_iterations=0)
     empty = Bitext(ragged_from_rows([[]]), ragged_from_rows([[]]))
     with pytest.raises(UserError, match="no words on one side"):
-        train_aligner(empty, 10, 10)
+        train_and_align(empty, 10, 10)
 
 
 def reference_bitext(folder, domain: str, num: int | None = None) -> tuple[Bitext, int, int]:
@@ -351,7 +351,7 @@ def test_diagonal_model_agrees_with_fast_align(reference):
     """The second pass is the same; later ones differ a little, because the tension is estimated otherwise."""
     bitext, *sizes = reference_bitext(reference, "A")
     seen: list = []
-    aligner = train_aligner(bitext, *sizes, config("diagonal", 5, alpha=0.01, max_shapes=3), progress=seen.append)
+    aligner, _ = train_and_align(bitext, *sizes, config("diagonal", 5, alpha=0.01, max_shapes=3), progress=seen.append)
     forward, reverse = align_directed(aligner, bitext)
     assert agreement(forward, read_links(reference / "align" / "A.forward.gz")) > 0.98
     assert agreement(reverse, read_links(reference / "align" / "A.reverse.gz")) > 0.96
@@ -364,7 +364,7 @@ def test_hmm_beats_diagonal_beats_ibm1_on_real_text(reference):
     last = {}
     for model in ("ibm1", "diagonal", "hmm"):
         seen: list = []
-        train_aligner(bitext, *sizes, config(model, 5, hmm_null_probability=0.08), progress=seen.append)
+        train_and_align(bitext, *sizes, config(model, 5, hmm_null_probability=0.08), progress=seen.append)
         last[model] = np.array(seen[-1].perplexity)
     assert np.all(last["hmm"] < last["diagonal"])
     assert np.all(last["diagonal"] < last["ibm1"])

@@ -1,6 +1,7 @@
 """The comparison of adaptation with re-estimation, on lists with a planted answer."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from benchmarks.scarce_comparison import (
     compare,
     comparison_text,
     draw_sets,
+    first_hypotheses,
+    joined_lists,
     precision_text,
     sweep,
 )
@@ -20,10 +23,9 @@ from benchmarks.scarce_plots import plot_comparison, plot_sweep, plot_times
 from jaxsmt.adapt.bpa.adaptation import adapt
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.bpa.rerank import rerank
-from jaxsmt.adapt.bpa.subsets import rows_of
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig
-from jaxsmt.tune.lists import best_hypotheses
+from jaxsmt.tune.lists import best_hypotheses, rows_of
 from jaxsmt.tune.nbest import nbest_from_rows
 from jaxsmt.tune.scoring import score_lists
 
@@ -75,6 +77,18 @@ def test_sets_are_drawn_by_seed_size_and_repetition():
         draw_sets(7, ComparisonConfig(sizes=(8,), with_replacement=False))
     with pytest.raises(UserError, match="no sentences"):
         draw_sets(0, CONFIG)
+
+
+def test_parts_and_unions_of_lists(domains):
+    lists = domains[0]
+    some = first_hypotheses(rows_of(lists, np.array([3, 2, 3])), 4)
+    assert some.sizes.tolist() == [4, 4, 4]
+    joined = joined_lists(some, lists)
+    assert joined.sizes.tolist() == [4, 4, 4, *lists.sizes]
+    np.testing.assert_array_equal(joined.ter[3:], lists.ter)
+    np.testing.assert_array_equal(joined.bleu[:3, :4], some.bleu)
+    with pytest.raises(UserError, match="cannot be joined"):
+        joined_lists(lists, replace(lists, feature_names=("a", "b", "c")))
 
 
 def test_every_method_runs_and_the_batched_one_equals_single_runs(domains, comparison):

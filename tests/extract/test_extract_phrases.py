@@ -142,14 +142,14 @@ def test_several_alignments_count_each_box_once(make_rows, make_corpus, as_table
     bitext, links = make_corpus(rows)
     _, other = make_corpus(twins)
     config = ExtractConfig()
-    same_twice = extract_counts(bitext, [links, links], config)
+    same_twice = extract_counts(bitext, links, config, more_links=[links])
     assert as_table(same_twice) == as_table(extract_counts(bitext, links, config))
 
     joint = Counter()
     for (source, target, first), (_, _, second) in zip(rows, twins, strict=True):
         boxes = {box for way in (first, second) for box in boxes_by_definition(len(source), len(target), way, 7)}
         joint.update((tuple(source[i : i_end + 1]), tuple(target[j : j_end + 1])) for i, i_end, j, j_end in boxes)
-    union = as_table(extract_counts(bitext, [links, other], config))
+    union = as_table(extract_counts(bitext, links, config, more_links=[other]))
     assert {pair: entry["counts"][0] for pair, entry in union.items()} == joint
 
 
@@ -183,4 +183,4 @@ def test_a_link_outside_the_sentence_is_refused(make_corpus):
 def test_several_alignments_for_rules_are_refused(make_rows, make_corpus):
     bitext, links = make_corpus(make_rows(0, 4, 5))
     with pytest.raises(UserError, match="2 alignments"):
-        extract_counts(bitext, [links, links], ExtractConfig(kind="hiero"))
+        extract_counts(bitext, links, ExtractConfig(kind="hiero"), more_links=[links])

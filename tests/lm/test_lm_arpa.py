@@ -126,7 +126,7 @@ BROKEN = {
     "twice": (SMALL.replace("-0.375\ta </s>", "-0.375\t<s> a"), "lists a 2-gram twice"),
     "unigram twice": (SMALL.replace("-1\t</s>", "-1\ta"), "unigram is listed twice"),
     "no boundary": (SMALL.replace("<s>", "b"), "the unigrams lack <s>"),
-    "order 7": ("\\data\\\n" + "".join(f"ngram {k}=1\n" for k in range(1, 8)) + "\n\\1-grams:\n", "has order 7"),
+    "order 10": ("\\data\\\n" + "".join(f"ngram {k}=1\n" for k in range(1, 11)) + "\n\\1-grams:\n", "has order 10"),
 }
 
 

@@ -172,7 +172,7 @@ def test_sentences_of_no_words_and_no_sentences():
 
 @pytest.mark.parametrize(
     "options",
-    [{"order": 0}, {"order": 7}, {"prune": (1,)}, {"prune": (0, 2, 1)}, {"order": 2, "prune": (0, 0, 1)},
+    [{"order": 0}, {"order": 10}, {"prune": (1,)}, {"prune": (0, 2, 1)}, {"order": 2, "prune": (0, 0, 1)},
      {"discount_fallback": (0.5,)}],
 )  # fmt: skip
 def test_bad_settings_are_named(options):

@@ -125,7 +125,7 @@ def test_a_folder_is_written_once(folder):
 def test_decoding_does_nothing_twice(folder, monkeypatch, tmp_path):
     """A line is tokenised once and searched once, with n-best lists and labels of its own too."""
     tokenised, searched = Counter(), []
-    cutter, batches = encoding._cutter, StackDecoder.batches
+    cutter, batches = encoding.cutter, StackDecoder.batches
 
     def counting(language, config):
         def cut(text):
@@ -138,7 +138,7 @@ def test_decoding_does_nothing_twice(folder, monkeypatch, tmp_path):
         searched.append(len(request.sentences))
         return batches(decoder, request, *args, **options)
 
-    monkeypatch.setattr(encoding, "_cutter", counting)
+    monkeypatch.setattr(encoding, "cutter", counting)
     monkeypatch.setattr(StackDecoder, "batches", observing)
     lines = source_lines(folder, "travel")
     files = {"output": "out", "nbest_output": "nbest", "alignments": "links", "labels_output": "labels"}

@@ -13,6 +13,7 @@ import pytest
 from jaxsmt.common.errors import UserError
 from jaxsmt.pipeline.commands.align import align
 from jaxsmt.pipeline.commands.lm import lm
+from jaxsmt.pipeline.config.help import REFUSED
 from jaxsmt.pipeline.main import COMMANDS
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, write_corpus
@@ -92,7 +93,8 @@ def test_help(tmp_path, command):
     assert all(f"jaxsmt {command}" in example for example in examples)
     assert max(map(len, shown.stdout.splitlines())) <= 124
     for group in re.findall(r"^  (\w+)= ", shown.stdout, re.MULTILINE):
-        choices = [path.stem for path in (REPOSITORY / "conf" / group).glob("*.yaml")]
+        choices = {path.stem for path in (REPOSITORY / "conf" / group).glob("*.yaml")}
+        choices -= set(REFUSED.get((command, group), ()))
         listed = re.search(rf"^  {group}= (.*?)  +\(", shown.stdout.replace("\n            ", " "), re.MULTILINE).group(
             1
         )

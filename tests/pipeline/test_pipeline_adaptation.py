@@ -220,7 +220,7 @@ def test_members_decode_together_as_they_would_alone(made):
 
 def test_the_sum_of_all_members_decides(made):
     translator, text, theta = made
-    bag = Bag(theta, feature_names(translator.model.weights), 5, (1, 3))
+    bag = Bag(theta, feature_names(translator.model.weights, translator.model.lm_names), 5, (1, 3))
     report = BagReport(bag, [reference for (reference,) in text.references])
     bagged = BaggedTranslator(translator, bag, observe_fn=report.add)
     output = [" ".join(line.words) for line in bagged.translate(text.source, text.profiles)]
@@ -256,7 +256,9 @@ def test_reports_on_several_texts_are_joined(run):
 def test_votes_rank_lists_by_their_formula(made):
     translator, text, theta = made
     votes = {"kitchen": Votes(theta, np.array([0.0, 1.0, 0.5]), 2.0), "travel": Votes(-theta, np.zeros(3), 1.0, True)}
-    adapted = VotingTranslator(translator, Voting(votes, feature_names(translator.model.weights), 5))
+    adapted = VotingTranslator(
+        translator, Voting(votes, feature_names(translator.model.weights, translator.model.lm_names), 5)
+    )
     (lists,) = adapted.rankings(text.source, text.profiles)
     for row, label in enumerate(text.labels):
         part, own = slice(lists.offsets[row], lists.offsets[row + 1]), votes[label]

@@ -64,7 +64,7 @@ def test_one_model_of_all_text_is_that_of_the_concatenated_corpora(kenlm, tmp_pa
     quick = [*QUICK, "text=lowercase", "translate=[]", "lm.export=true"]  # each text has a truecaser of its own
     train(train_config(tmp_path / "run", [*corpus, *quick, "lm.joint=true"]))
     model = open_model(tmp_path / "run" / "model")
-    assert model.lms.names == ("kitchen", "travel", "joint")
+    assert model.lms[0].names == ("kitchen", "travel", "joint")
     np.testing.assert_array_equal(model.lm_mixture(), [0, 0, 1])
     assert model.lm_mixture("travel")[1] > model.lm_mixture("travel")[0]
     for side in ("fr", "en"):
@@ -102,7 +102,7 @@ def test_mixtures_can_be_interpolated_beforehand(tmp_path):
         (tmp_path / "run" / "model").rename(tmp_path / name)
         (tmp_path / "run" / "translations").rename(tmp_path / f"{name}.translations")
     union, static = open_model(tmp_path / "union"), open_model(tmp_path / "static")
-    assert static.lms.names == ("equal", "kitchen", "travel", "cluster0", "cluster1")
+    assert static.lms[0].names == ("equal", "kitchen", "travel", "cluster0", "cluster1")
     np.testing.assert_array_equal(static.lm_mixture("cluster1"), [0, 0, 0, 0, 1])
     np.testing.assert_array_equal(static.lm_mixture(), [1, 0, 0, 0, 0])
     words = load_vocabulary(tmp_path / "static" / "lm" / "vocabulary.txt")
@@ -110,8 +110,8 @@ def test_mixtures_can_be_interpolated_beforehand(tmp_path):
     sentences = ragged_from_rows(words.encode(static.target.preprocess(line)) for line in lines)
     means = []
     for model in (union, static):
-        assert model.lms.vocabulary.words == words.words
-        probabilities = np.exp(word_log_probs(model.lms.automaton, sentences).values.astype(np.float64))
+        assert model.lms[0].vocabulary.words == words.words
+        probabilities = np.exp(word_log_probs(model.lms[0].automaton, sentences).values.astype(np.float64))
         means.append(np.log(probabilities @ model.lm_mixture("cluster1")).mean())
     assert means[0] == pytest.approx(means[1], abs=0.01)  # all these n-grams are in the union
     names = [path.name for path in (tmp_path / "union.translations").iterdir() if "reference" not in path.name]

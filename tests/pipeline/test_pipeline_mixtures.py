@@ -219,7 +219,7 @@ def test_each_cluster_of_the_target_side_has_a_language_model(work_dir, corpus):
     options = [*corpus, *QUICK, *tuning, "mixture=target_clusters", "mixture.num_clusters=2", "lm.joint=true"]
     train(train_config(work_dir / "targets", options))
     model = open_model(work_dir / "targets" / "model")
-    assert model.lms.names == ("cluster0", "cluster1", "joint")
+    assert model.lms[0].names == ("cluster0", "cluster1", "joint")
     np.testing.assert_array_equal(model.lm_mixture("cluster1"), [0, 1, 0])
     np.testing.assert_array_equal(model.mixture("cluster1"), np.ones((4, 2)))  # one rule table for all
     lines = (work_dir / "corpus" / "travel.train.fr").read_text(encoding="utf-8").splitlines()
@@ -233,7 +233,7 @@ def test_swapped_blocks_have_a_weight_that_is_tuned(work_dir, corpus):
     train(train_config(work_dir / "swapping", [*corpus, *QUICK, "all_ways=false", "search=reordering"]))
     model = open_model(work_dir / "swapping" / "model")
     assert model.weights.swap == -1.0
-    assert feature_names(model.weights)[-1] == "swap"
+    assert feature_names(model.weights, model.lm_names)[-1] == "swap"
     tuned = weights_of(vector_of(model.weights) * [*[1.0] * 8, 2.0], model.weights)
     assert tuned.swap / tuned.lm == pytest.approx(2 * model.weights.swap / model.weights.lm)
     lines = (work_dir / "corpus" / "travel.test.fr").read_text(encoding="utf-8").splitlines()
@@ -251,13 +251,13 @@ def test_swapped_blocks_have_a_weight_that_is_tuned(work_dir, corpus):
 def test_a_search_has_no_weights_of_features_of_others(fitted, work_dir, corpus):
     weights = open_model(fitted).weights
     assert weights.swap == weights.glue == 0.0
-    assert len(vector_of(weights)) == len(feature_names(weights)) == 14
+    assert len(vector_of(weights)) == len(feature_names(weights, ["lm"])) == 14
     train(train_config(work_dir / "plain", [*corpus, *QUICK, "extract.orientations=false", "all_ways=false"]))
     without = open_model(work_dir / "plain" / "model")
-    assert feature_names(without.weights)[-1] == "distortion"
+    assert feature_names(without.weights, without.lm_names)[-1] == "distortion"
     assert without.mixture("travel").shape == (4, 2)
     in_chart = SearchWeights().only(SearchConfig(kind="chart").own_features)
-    assert feature_names(in_chart)[-1] == "glue"
+    assert feature_names(in_chart, ["lm"])[-1] == "glue"
     assert len(vector_of(in_chart)) == 8
 
 

@@ -8,7 +8,8 @@ import pytest
 from jaxsmt.align.links import read_links
 from jaxsmt.common.ragged import concatenate
 from jaxsmt.extract import ExtractConfig, count_words, extract_counts
-from jaxsmt.text.encoding import TextConfig, prepare_bitext
+from jaxsmt.text.encoding import TextConfig
+from jaxsmt.text.preparing import prepare_bitext
 from jaxsmt.text.vocabulary import PAD
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.features import union_features
@@ -33,7 +34,7 @@ def component_of(reference, names):
         for language in ("fr", "en")
     ]
     config = TextConfig(tokenise=False, case="none", clean=False)
-    text = prepare_bitext(zip(*lines, strict=True), config, "fr", "en", name=names)
+    text = prepare_bitext(zip(*lines, strict=True), config, ("fr", "en"), name=names)
     aligned = [read_links(reference / "align" / f"{name}.grow-diag-final-and.gz") for name in names]
     links = concatenate([part.take(np.arange(NUM_SENTENCES)) for part in aligned])
     sizes = len(text.source.vocabulary), len(text.target.vocabulary)

@@ -16,8 +16,7 @@ from jaxsmt.common.files import fingerprint_file
 from jaxsmt.model.folder import open_model
 from jaxsmt.model.source_text import source_text
 from jaxsmt.model.translation import plain_translator
-from jaxsmt.model.tuned_weights import vector_of, weights_and_more, weights_of
-from jaxsmt.pipeline.commands.decode import decode
+from jaxsmt.model.tuned_weights import feature_rows, vector_of, weights_and_more, weights_of
 from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.stages.tuning import rescored_lists
@@ -25,9 +24,9 @@ from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tune.nbest import nbest_from_rows
 from tests.lm.slow_lm import SlowLm, slow_kneser_ney, write_word_arpa
+from tests.pipeline.rescoring_runs import QUICK, decoded, source_lines, with_weights
 from tests.pipeline.small_corpus import COMPONENTS, ENOUGH_TO_TUNE, compose_config, train_config, write_corpus
 
-QUICK = ["align=ibm1", "align.ibm1_iterations=2", "lm=trigram", "translate=[test]"]
 TUNED = ["tune=mira", "nbest_size=30", "loop.max_iterations=3"]
 NAME = "kenlm-big-model_0"
 NBEST = 20
@@ -75,13 +74,6 @@ def run(kenlm, folder, corpus, arpa):
     return folder / "run"
 
 
-def decoded(folder, run, *options):
-    """What decode.py makes of the test set of travel."""
-    files = [f"input={folder / 'corpus' / 'travel.test.fr'}", f"output={folder / 'out'}"]
-    decode(compose_config("decode", [f"model_dir={run / 'model'}", *files, *options]))
-    return (folder / "out").read_text(encoding="utf-8").splitlines()
-
-
 def test_the_tuned_weight_is_stored(run, arpa):
     stored = json.loads((run / "model" / "model.json").read_text())["rescoring"]
     file = {"name": NAME, "path": str(arpa), "fingerprint": fingerprint_file(arpa)}
@@ -95,16 +87,7 @@ def test_the_tuned_weight_is_stored(run, arpa):
 @pytest.fixture(scope="module")
 def strong(run, folder):
     """The same with so much weight that the file chooses."""
-    shutil.copytree(run / "model", folder / "strong" / "model")
-    path = folder / "strong" / "model" / "model.json"
-    settings = json.loads(path.read_text())
-    settings["rescoring"]["weights"] = [5.0]
-    path.write_text(json.dumps(settings))
-    return folder / "strong"
-
-
-def source_lines(folder):
-    return (folder / "corpus" / "travel.test.fr").read_text(encoding="utf-8").splitlines()
+    return with_weights(run, folder / "strong", [5.0])
 
 
 def brute_force(model, lines, slow_lm, domain):
@@ -112,8 +95,9 @@ def brute_force(model, lines, slow_lm, domain):
     text, plain = source_text(model.source, lines), plain_translator(model)
     expected, scores = [], []
     for row, found in enumerate(plain.nbest(text, NBEST, [model.profile(domain)] * len(text))):
-        own = [sum(slow_lm.word_scores(words)) * model.rescoring.weights[0] for words in found.outputs]
-        total = found.features.score + np.array(own)
+        own = np.array([sum(slow_lm.word_scores(words)) for words in found.outputs])
+        said_by_search = feature_rows(found.features, model.weights) @ np.array(model.rescoring.shares[0])
+        total = found.features.score + (own - said_by_search) * model.rescoring.weights[0]
         expected.append(plain.line(text, row, found.listed[int(total.argmax())], domain).text)
         scores.append(np.sort(total)[::-1][:3])
     return expected, scores

@@ -61,7 +61,12 @@ def table_of(rules, random):
     target_sides, target_index = intern([target for _, target in rules])
     order = np.lexsort((target_index, source_index))
     links = np.zeros((len(rules), target_sides.shape[1]), np.uint16)
-    links[target_sides[target_index] >= NUM_RESERVED] = 1
+    for row, (source, target) in enumerate(rules):
+        words = [place for place, symbol in enumerate(source) if symbol >= NUM_RESERVED]
+        for column, symbol in enumerate(target):
+            if words and symbol >= NUM_RESERVED:
+                some = {words[0], words[(column + row) % len(words)]} if row % 3 else {words[-1]}
+                links[row, column] = sum(1 << place for place in some)
     return ScoredTable(
         "random", "hiero", SOURCE, TARGET, source_sides, target_sides, source_index[order], target_index[order],
         random.uniform(0.05, 1, (len(rules), 4)).astype(np.float32), links[order], None, ("X",),

@@ -39,7 +39,7 @@ def random_sides(num):
 def shown(programs, place):
     """What a target is compiled to: its parts with their rows, and its numbers."""
     parts = [programs.rows[part].tolist() if part > 0 else int(part) for part in programs.program[place]]
-    return [*parts, programs.estimate[place], programs.log_p[place], programs.num_words[place]]
+    return [*parts, programs.estimate[place, 0], programs.log_p[place, 0], programs.num_words[place]]
 
 
 @pytest.mark.parametrize("most", [10_000, 30, 1])

@@ -40,7 +40,7 @@ def test_joined_pieces_score_what_the_whole_text_scores(order, rest_costs):
     runs[np.arange(5)[None] >= random.integers(0, 6, 12)[:, None]] = PAD
     runs[0] = PAD
     rows, estimate, log_p = (np.asarray(part) for part in score_runs(lm, runs, np.int32(runs.shape[1]), None))
-    for run, total in zip(runs, log_p, strict=True):
+    for run, total in zip(runs, log_p[0], strict=True):
         assert total == pytest.approx(plain_score(automaton, run[run != PAD])[0], abs=1e-5)
     parts = random.integers(0, 12, (MAX_PARTS, 16)).astype(np.int32)
     parts[1:, :3] = 0
@@ -52,8 +52,8 @@ def test_joined_pieces_score_what_the_whole_text_scores(order, rest_costs):
         whole = np.zeros((1, 40), np.int32)
         whole[0, : len(words)] = words
         row, whole_estimate, _ = (np.asarray(part)[0] for part in score_runs(lm, whole, np.int32(whole.shape[1]), None))
-        total = estimate[parts[:, lane]].sum() + float(joined.piece.total[place])
-        assert total == pytest.approx(whole_estimate, abs=1e-4)
+        total = estimate[0, parts[:, lane]].sum() + float(joined.piece.total[0, place])
+        assert total == pytest.approx(whole_estimate[0], abs=1e-4)
         assert int(joined.piece.state[place]) == plain_score(automaton, words)[1]
         assert [int(word) for word in joined.piece.words[:, place]] == row[: len(joined.piece.words)].tolist()
 

@@ -65,4 +65,4 @@ def test_lines_are_those_of_moses(model):
     assert (number, text.strip()) == ("7", " ".join(words[3]))
     assert columns.split()[::2][0] == "LM0="
     assert float(score) == pytest.approx(derivations[3].score, rel=1e-5)
-    assert columns.split()[1] == f"{features.lm[3]:.6g}"
+    assert columns.split()[1] == f"{features.lm[3, 0]:.6g}"

@@ -37,7 +37,7 @@ def request_of(lengths, **more):
 
 
 def check_equal_to_trees(decoder, request, size, distinct):
-    lists = nbest_arrays(decoder, request, size, distinct, keep_trees=True)
+    lists = nbest_arrays(decoder, request, size, distinct, keep_trees=True, keep_links=True)
     trees = nbest(decoder, request, size, distinct)
     flat = [(row, item) for row, found in enumerate(trees) for item in found]
     assert lists.sentence.tolist() == [row for row, _ in flat]
@@ -46,9 +46,10 @@ def check_equal_to_trees(decoder, request, size, distinct):
     for number, (_, item) in enumerate(flat):
         assert tuple(lists.tokens[number].tolist()) == item.tokens
         assert lists.derivation(number).root == item.root
+        assert list(map(tuple, lists.links[number].tolist())) == item.alignment
     expected = rescore(decoder, request, [item for _, item in flat], [row for row, _ in flat])
     for name, values in vars(expected).items():
-        if name != "names":
+        if name not in ("names", "lm_names"):
             np.testing.assert_allclose(getattr(lists.features, name), values, rtol=1e-6, atol=1e-5)
     np.testing.assert_allclose(lists.score, lists.features.score, atol=1e-4)
     return lists
@@ -96,7 +97,8 @@ def test_rows_with_weights_of_their_own_are_as_if_alone(decoders):
 
 
 def test_nothing_asked_nothing_listed(decoders):
-    lists = nbest_arrays(decoders[0], request_of([]), 5)
+    lists = nbest_arrays(decoders[0], request_of([]), 5, keep_links=True)
+    assert lists.links.offsets.tolist() == [0]
     assert lists.offsets.tolist() == [0]
     assert lists.features.rule.shape == (0, 4)
     assert len(lists.tokens) == len(lists.features.lm) == 0

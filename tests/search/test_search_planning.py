@@ -9,6 +9,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.search.plan.forest import Layout
 from jaxsmt.search.plan.matching import Matches
 from jaxsmt.search.plan.planning import SpecialEntries, check_forced, forced_allows, unknown_positions
+from jaxsmt.search.plan.profiles import distinct_profiles
 from jaxsmt.search.rules.grammar import Programs
 from jaxsmt.search.weights import SearchWeights
 
@@ -86,6 +87,6 @@ def test_words_without_a_translation_of_their_own_are_unknown(lengths):
 
 def test_special_entries_may_be_none():
     weights = SearchWeights().of_sentences(1, 4)
-    none = np.zeros(0, np.float32)
-    programs = Programs(np.zeros((1, 1), np.int32), np.zeros((0, 5), np.int32), none, none, none.astype(np.int32))
-    assert SpecialEntries(3).scores(programs, weights).shape == (0,)
+    none = np.zeros((0, 1), np.float32)
+    programs = Programs(np.zeros((1, 1), np.int32), np.zeros((0, 5), np.int32), none, none, np.zeros(0, np.int32))
+    assert SpecialEntries(3).scores([programs], distinct_profiles(weights, None, [None])).shape == (0,)

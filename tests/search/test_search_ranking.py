@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.search.plan.matching import match_patterns
 from jaxsmt.search.plan.profiles import distinct_profiles
-from jaxsmt.search.plan.ranking import best_of_lists, rank_rules
+from jaxsmt.search.plan.ranking import PlacedPrograms, best_of_lists, rank_rules
 from jaxsmt.search.rules.ensemble import MIXING, EnsembleConfig
 from jaxsmt.search.rules.ensemble_spans import ensemble_rules
 from jaxsmt.search.rules.grammar import Programs
-from jaxsmt.search.rules.model import BoundedRules, mixed_rules
+from jaxsmt.search.rules.model import feature_bounds, mixed_rules
 from jaxsmt.search.weights import SearchWeights
-from jaxsmt.tm.bounds import feature_bounds
 from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.features import application_features
 from jaxsmt.tm.union import build_union
@@ -41,6 +40,8 @@ class Plain:
 
     def features(self, pair_index, profile_index, mixture):
         return self.rules.features(pair_index, profile_index, mixture)
+
+    by_span = bounded = None
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +84,15 @@ def test_bounds_leave_the_best_rules(components, rules, kind, limit):
     rule = rng.uniform(0.1, 1, (2, 4)) * [1, 1, -1 if kind == "negative" else 1, 1]
     rule, mixture = (rule[:, :1], mixtures()[:, 0]) if kind in MIXING else (rule, mixtures())
     weights = SearchWeights(rule[of], lm=np.array([0.1, 0.5])[of]).of_sentences(NUM_SENTENCES, rule.shape[1])
-    profiles = distinct_profiles(weights, rules.check_mixture(mixture, NUM_SENTENCES), None)
+    profiles = distinct_profiles(weights, rules.check_mixture(mixture, NUM_SENTENCES), ())
     num = len(rules.grammar.target_sides)
-    columns = rng.normal(size=(2, num)).astype(np.float32), rng.integers(0, 4, num).astype(np.int32)
+    columns = rng.normal(size=(2, num, 1)).astype(np.float32), rng.integers(0, 4, num).astype(np.int32)
     programs = Programs(np.zeros((1, 1)), np.zeros((num, 1)), *columns[0], columns[1])
 
     def programs_fn(pairs, profile, _):
-        return programs, rules.grammar.target_index[pairs]
+        return [PlacedPrograms(programs, rules.grammar.target_index[pairs])]
 
-    assert [isinstance(model, BoundedRules) for model in (rules, Plain(rules))] == [True, False]
+    assert [model.bounded is not None for model in (rules, Plain(rules))] == [True, False]
     found, expected = (rank_rules(model, matches, profiles, programs_fn, limit) for model in (rules, Plain(rules)))
     for name in ("pair", "list", "target"):
         np.testing.assert_array_equal(getattr(found.entries, name), getattr(expected.entries, name))
@@ -121,7 +122,7 @@ def plain_values(rules, matches, profiles, programs):
         features = rules.features(pairs, np.full(len(pairs), profile), profiles.mixture)
         exists = features[:, 0] > -np.inf
         total = np.where(exists[:, None], features, 0) @ weights["rule"] + weights["phrase_penalty"]
-        total += weights["lm"] * programs.log_p[target]
+        total += programs.log_p[target] @ weights["lm"]
         total -= weights["word_penalty"] * programs.num_words[target]
         values[profile, side] = list(zip(total[exists].tolist(), pairs[exists].tolist(), strict=True))
     return values

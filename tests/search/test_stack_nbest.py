@@ -48,14 +48,17 @@ def test_rescoring_reproduces_every_score_and_feature(setting, distinct):
     decoder = decoder_of(table, orientations, automaton)
     forced = {(3, 1, 3): [NUM_RESERVED, NUM_RESERVED + 1]}
     request = Request(sentences, weights=WEIGHTS, forced=forced)
-    lists = nbest_arrays(decoder, request, 30, distinct, keep_trees=True)
+    lists = nbest_arrays(decoder, request, 30, distinct, keep_trees=True, keep_links=True)
     derivations = [lists.derivation(number) for number in range(len(lists.sentence))]
     again = rescore(decoder, request, derivations, lists.sentence)
     for name, values in vars(again).items():
-        if name != "names":
+        if name not in ("names", "lm_names"):
             np.testing.assert_allclose(getattr(lists.features, name), values, rtol=1e-6, atol=1e-5)
     np.testing.assert_allclose(lists.score, again.score, atol=1e-4)
     assert [tuple(row) for row in map(list, lists.tokens)] == [item.tokens for item in derivations]
+    links = [list(map(tuple, lists.links[number].tolist())) for number in range(len(derivations))]
+    assert links == [item.alignment for item in derivations]
+    assert any(links)
     best = decoder.translate(request)
     assert [item.score for item in best] == lists.score[lists.offsets[:-1]].tolist()
     trees = [item for found in nbest(decoder, request, 30, distinct) for item in found]

@@ -1,17 +1,28 @@
 """Truecasing and recasing."""
 
+from collections import Counter
+
 import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.text.casing import (
     Truecaser,
     capitalise,
+    has_case,
     initial_positions,
     load_truecaser,
     recase,
     starts_with_capital,
-    train_truecaser,
 )
+
+
+def train_truecaser(lines):
+    """Counts the forms of words with case inside sentences, one by one."""
+    counts = Counter()
+    for tokens in lines:
+        counts.update(t for t, initial in zip(tokens, initial_positions(tokens), strict=True) if not initial)
+    return Truecaser({form: count for form, count in counts.items() if has_case(form)})
+
 
 LINES = [
     ["The", "cat", "likes", "Python", "."],

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.cleaning import CleaningConfig, clean_pairs
+from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.normalise import NormaliseConfig, make_normaliser
+from jaxsmt.text.preparing import prepare_bitext
 
 ALL = NormaliseConfig(guillemets=True, dashes=True)
 
@@ -60,10 +61,16 @@ PAIRS = [
 ]
 
 
+def prepared(**limits):
+    return prepare_bitext(PAIRS, TextConfig(control_characters="replace", **limits), ("fr", "en"), name="law")
+
+
 def test_every_reason_is_counted():
-    cleaned = clean_pairs(PAIRS, CleaningConfig(remove_duplicates=True))
+    cleaned = prepared(remove_duplicates=True)
     assert cleaned.rows.tolist() == [0, 5, 7, 8]
-    assert cleaned.pairs[-1] == ("bell ", "x\ty")
+    assert [side.vocabulary.decode(ids) for side, ids in (
+        (cleaned.source, cleaned.bitext.source[3]), (cleaned.target, cleaned.bitext.target[3])
+    )] == [["bell"], ["x", "y"]]  # fmt: skip
     assert cleaned.counts.table == {
         "read": 9, "control characters replaced": 1, "empty": 2, "too long": 1, "length ratio": 1, "duplicate": 1,
         "kept": 4,
@@ -71,23 +78,17 @@ def test_every_reason_is_counted():
 
 
 def test_no_limits():
-    cleaned = clean_pairs(PAIRS, CleaningConfig(max_length=None, max_ratio=None))
-    assert cleaned.rows.tolist() == [0, 3, 4, 5, 6, 7, 8]
-
-
-def test_a_very_long_line_and_no_lines():
-    assert clean_pairs([("word " * 100_000, "a")]).counts.table["too long"] == 1
-    assert clean_pairs([]).pairs == []
+    assert prepared(max_length=None, max_ratio=None).rows.tolist() == [0, 3, 4, 5, 6, 7, 8]
 
 
 def test_bad_limits():
     with pytest.raises(UserError, match="max_length is 0"):
-        CleaningConfig(max_length=0)
+        TextConfig(max_length=0)
     with pytest.raises(UserError, match=r"max_ratio is 0\.5"):
-        CleaningConfig(max_ratio=0.5)
+        TextConfig(max_ratio=0.5)
 
 
 def test_counts_in_the_log(caplog):
     with caplog.at_level(logging.INFO, logger="jaxsmt"):
-        clean_pairs(PAIRS).counts.report("law")
+        prepared()
     assert "law: read 9, control characters replaced 1, empty 2, too long 1, length ratio 1, kept 5" in caplog.text

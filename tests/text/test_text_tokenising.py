@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jaxsmt.text.tokenising import JOINER, SPACER, Tokeniser, tokenise_lines, tokeniser_for
+from jaxsmt.text.tokenising import JOINER, SPACER, Tokeniser, tokeniser_for
 
 FRENCH = [
     ("Bonjour, l'ami !", "Bonjour , l' ami !"),
@@ -112,11 +112,6 @@ def test_very_long_lines_survive(unit):
     for language in ("fr", "en"):
         tokeniser = Tokeniser(language)
         assert tokeniser.detokenise(tokeniser.tokenise(text)) == text.strip()
-
-
-def test_many_lines_equal_single_lines():
-    lines = [text for text, _ in FRENCH] + ["", " "]
-    assert list(tokenise_lines(lines, "fr")) == [Tokeniser("fr").tokenise(line) for line in lines]
 
 
 def _read(path, count=None):

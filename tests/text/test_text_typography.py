@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.pipeline.stages.texts import merge_sides
-from jaxsmt.text.copies import written_words
-from jaxsmt.text.encoding import TextConfig, load_side, prepare_bitext
+from jaxsmt.text.encoding import TextConfig, load_side, written_words
 from jaxsmt.text.normalise import NormaliseConfig, make_normaliser
+from jaxsmt.text.preparing import prepare_bitext
 from jaxsmt.text.typography import Typography, TypographyCounter, load_typography, merge_typographies, uses
 
 NOTHING = NormaliseConfig(unicode="none", spaces=False, quotes=False)
@@ -118,7 +118,7 @@ PAIRS = [("Je ne sais pas.", "I don’t know."), ("« C’est l’ami »", "“I
 
 @pytest.mark.parametrize("case", ["none", "lower", "true"])
 def test_sides_write_what_they_read(tmp_path, case):
-    target = prepare_bitext(PAIRS, TextConfig(case=case), "fr", "en", name="law").target
+    target = prepare_bitext(PAIRS, TextConfig(case=case), ("fr", "en"), name="law").target
     target.save(tmp_path, "target")
     assert load_side(tmp_path, "target") == target
     for source, text in PAIRS:
@@ -130,13 +130,13 @@ def test_sides_write_what_they_read(tmp_path, case):
 
 def test_one_component_straight_one_curly():
     straight = [(source, text.replace("’", "'")) for source, text in PAIRS]
-    sides = [prepare_bitext(p, TextConfig(), "fr", "en", name=n).target for p, n in ((PAIRS, "a"), (straight, "b"))]
+    sides = [prepare_bitext(p, TextConfig(), ("fr", "en"), name=n).target for p, n in ((PAIRS, "a"), (straight, "b"))]
     merged = merge_sides(sides)
     assert [merged.postprocess(["it", "'s"], "Ça", name) for name in "ab"] == ["It’s", "It's"]
 
 
 def test_exact_tokens():
-    source = prepare_bitext(PAIRS, TextConfig(case="true"), "fr", "en").source
+    source = prepare_bitext(PAIRS, TextConfig(case="true"), ("fr", "en")).source
     for text in ("L’Île d'O’Neill : “oui”, « C’EST »", "a ￭ ␣’x b’", "", "rien"):
         exact, tokens = source.exact_tokens(text), source.preprocess(text)
         assert list(map(source.matched, exact)) == tokens
@@ -151,12 +151,12 @@ def test_exact_tokens():
 @given(odd_text.map(lambda text: text.replace("\x07", "")))
 def test_tokenised_and_as_is_change_nothing(text):
     tokenised = TextConfig(tokenise=False, case="none", normalise=NOTHING, typography=False, clean=False)
-    prepared = prepare_bitext([("a", text)], tokenised, "fr", "en")
+    prepared = prepare_bitext([("a", text)], tokenised, ("fr", "en"))
     assert prepared.target.typography is None
     assert prepared.target.postprocess(prepared.target.preprocess(text)).split(" ") == (
         [token for token in text.replace("\t", " ").split(" ") if token] or [""]
     )
-    asis = prepare_bitext([("a", text)], TextConfig(case="none", normalise=NOTHING, clean=False), "fr", "en").target
+    asis = prepare_bitext([("a", text)], TextConfig(case="none", normalise=NOTHING, clean=False), ("fr", "en")).target
     again = asis.postprocess(asis.preprocess(text), "a", "bitext")
     assert again.split() == text.translate({ord("￭"): "■", ord("␣"): "_"}).split()
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.component_table import ComponentTable, component_table
 from jaxsmt.tm.fit.development import DevelopmentPairs, development_pairs
-from jaxsmt.tm.prune import keep_pairs
+from jaxsmt.tm.restrict import keep_pairs
 from jaxsmt.tm.union import UnionView, build_union
 from tests.tm.small_models import Model, Side, pairs_of, random_model, slow_features, text_of, to_component
 

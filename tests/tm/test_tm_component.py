@@ -6,7 +6,7 @@ import pytest
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.tm.component import load_component, save_component
-from jaxsmt.tm.prune import prune_component
+from jaxsmt.tm.restrict import prune_component
 from tests.tm.small_models import random_model, to_component
 
 

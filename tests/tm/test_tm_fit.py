@@ -13,7 +13,7 @@ from jaxsmt.tm.fit.lbfgs import minimise
 from jaxsmt.tm.fit.log_sums import log_sums, reduce_log_sums
 from jaxsmt.tm.fit.objective import MIN_WEIGHT, build_problem, evaluate
 from jaxsmt.tm.fit.perplexity import PerplexityConfig, cross_entropy, fit_instance_weights
-from jaxsmt.tm.prune import keep_pairs
+from jaxsmt.tm.restrict import keep_pairs
 from jaxsmt.tm.weights import FEATURE_NAMES
 from tests.tm.small_fits import random_case, slow_entropy
 from tests.tm.small_models import pairs_of

@@ -46,7 +46,7 @@ def test_written_tables_are_the_bytes_that_were_read(tmp_path, text, name):
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
     table = moses.read_scored_table(path)
     for out in ("first", "second"):
-        moses.write_scored_table(tmp_path / f"{out}-{name}", table)
+        moses.write_table(tmp_path / f"{out}-{name}", table)
     written = (tmp_path / f"first-{name}").read_bytes()
     assert written == (tmp_path / f"second-{name}").read_bytes()
     assert (gzip.decompress(written) if name.endswith("gz") else written).decode() == text
@@ -87,7 +87,7 @@ def test_glue_grammars_keep_their_labels(tmp_path):
     concatenation = pairs_of(table).index((("X1", "X2"), ("X1", "X2")))
     assert table.gap_labels[concatenation].tolist() == [1, 0]
     assert table.source_sides[table.source_index[concatenation]].tolist() == list(NONTERMINALS)
-    moses.write_scored_table(tmp_path / "glue", table)
+    moses.write_table(tmp_path / "glue", table)
     assert (tmp_path / "glue").read_text() == GLUE.replace(" ||| 0 ||| |||", "")
 
 
@@ -95,7 +95,7 @@ def test_lines_are_sorted_bytewise(tmp_path):
     words = ["a", "a!", "a}", "é", "{", "~", "a b", "a b c", "a }", "} a", "0"]
     lines = sorted(f"{f} ||| {e} ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||\n".encode() for f in words for e in words)
     table = read_text(tmp_path, b"".join(lines[::-1]).decode())
-    moses.write_scored_table(tmp_path / "sorted", table)
+    moses.write_table(tmp_path / "sorted", table)
     assert (tmp_path / "sorted").read_bytes() == b"".join(lines)
 
 
@@ -105,7 +105,7 @@ def test_reserved_characters_are_escaped_and_come_back_if_asked(tmp_path):
     assert pairs_of(as_written) == [(("&#91;", "&#124;&#124;"), ("&#93;x",))]
     assert pairs_of(undone) == [(("[", "||"), ("]x",))]
     for table in (as_written, undone):
-        moses.write_scored_table(tmp_path / "out", table)
+        moses.write_table(tmp_path / "out", table)
         assert (tmp_path / "out").read_text() == escaped
 
 

@@ -12,7 +12,6 @@ from jaxsmt.tm.fit.development import development_pairs
 from jaxsmt.tm.fit.objective import MIN_WEIGHT
 from jaxsmt.tm.fit.orientations import (
     build_orientation_problem,
-    equal_orientation_weights,
     fit_orientation_weights,
     orientation_cross_entropy,
     orientation_value_and_gradient,
@@ -163,13 +162,6 @@ def test_nothing_to_fit_means_equal_weights(num_components, num_pairs):
     np.testing.assert_array_equal(fit.weights, 1)
     np.testing.assert_array_equal(fit.used, [6 * num_pairs, 0])
     np.testing.assert_array_equal(np.isnan(fit.cross_entropy), [num_pairs == 0, True])
-
-
-def test_equal_weights_have_the_cross_entropy_of_ones():
-    development = random_development(6)
-    fit = equal_orientation_weights(development)
-    np.testing.assert_array_equal(fit.weights, np.ones((2, 3)))
-    np.testing.assert_allclose(fit.cross_entropy, orientation_cross_entropy(development, np.ones(3)), rtol=1e-6)
 
 
 def test_tables_show_orientations_with_the_other_weights():

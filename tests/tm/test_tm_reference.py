@@ -70,7 +70,7 @@ def test_two_components_at_equal_weights_are_the_concatenation(reference, compon
 def test_written_phrase_tables_are_the_bytes_of_moses(reference, components, tmp_path):
     path = reference / "phrase" / "A1k.phrase-table.gz"
     expected = gzip.decompress(path.read_bytes())
-    moses.write_scored_table(tmp_path / "table", moses.read_scored_table(path))
+    moses.write_table(tmp_path / "table", moses.read_scored_table(path))
     assert (tmp_path / "table").read_bytes() == expected
     moses.write_component(tmp_path / "component", components["A1k"])
     pairs = list(zip((tmp_path / "component").read_bytes().split(b"\n"), expected.split(b"\n"), strict=True))
@@ -148,7 +148,7 @@ def test_rule_tables(reference, tmp_path):
     path = reference / "hiero-rules" / "A500.rule-table.gz"
     table = moses.read_scored_table(path)
     assert (table.kind, len(table), table.labels) == ("hiero", 187187, ("X",))
-    moses.write_scored_table(tmp_path / "table", table)
+    moses.write_table(tmp_path / "table", table)
     assert (tmp_path / "table").read_bytes() == gzip.decompress(path.read_bytes())
     component = component_of_table(table, count_words(reference, table, 500))
     union = build_union([component])

@@ -10,8 +10,7 @@ from jaxsmt.text.vocabulary import NONTERMINALS
 from jaxsmt.tm.component import load_component, save_component
 from jaxsmt.tm.factors import intern_factors
 from jaxsmt.tm.features import features
-from jaxsmt.tm.prune import prune_component
-from jaxsmt.tm.restrict import matching_sides, restricted_union
+from jaxsmt.tm.restrict import matching_sides, prune_component, restricted_union
 from jaxsmt.tm.union import build_union
 from tests.tm.small_models import GAPS, pairs_of, random_model, slow_features, text_of, to_component
 

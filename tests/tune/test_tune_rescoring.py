@@ -2,6 +2,7 @@
 
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def lists():
     rows = [*random_sentences(5, 9, 8), []]
     texts = [" ".join(rows[k % len(rows)]) for k in range(14)]
     features = np.random.default_rng(0).normal(size=(14, 3))
-    return nbest_from_rows(texts, features, np.arange(14) % 4, 5, ("LM0_0", "TM0_0", "rare_word"), num_dense=2)
+    return replace(nbest_from_rows(texts, features, np.arange(14) % 4, 5, ("LM0_0", "TM0_0", "rare_word")), num_dense=2)
 
 
 def test_new_columns_are_the_scores_of_kenlm(kenlm, tmp_path, lists):

@@ -4,5 +4,5 @@
     sampling    heuristic, Metropolis–Hastings                posterior    its density, Laplace's approximation
     likelihood  of oracle hypotheses under samples            rerank       votes of the samples on other lists
     blocks      lists in blocks of equal shape                kernels      log-linear models on the device
-    subsets     parts of lists     diagnostics  of chains     files        votes on disk
+    diagnostics  of chains
 """

@@ -36,10 +36,8 @@ class BlockedLists:
     blocks: Sequence[ListBlock]
 
 
-def blocked(lists: TuningLists | BlockedLists) -> BlockedLists:
-    """Lists for reranking; what is blocked already stays as it is."""
-    if isinstance(lists, BlockedLists):
-        return lists
+def blocked(lists: TuningLists) -> BlockedLists:
+    """Lists for reranking."""
     return BlockedLists(lists, list_blocks(lists, np.zeros(len(lists), np.int64)))
 
 

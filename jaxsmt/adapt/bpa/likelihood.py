@@ -4,9 +4,8 @@ import numpy as np
 
 from jaxsmt.adapt.bpa.blocks import list_blocks
 from jaxsmt.adapt.bpa.kernels import log_partitions, sample_set, tiling
-from jaxsmt.adapt.bpa.subsets import rows_of
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.lists import TuningLists, model_scores
+from jaxsmt.tune.lists import TuningLists, model_scores, rows_of
 from jaxsmt.tune.scoring import smoothed_sentence_bleu
 
 _BYTES_AT_ONCE = 1 << 27  # of samples × sentences

@@ -10,9 +10,8 @@ from jaxsmt.adapt.bpa.likelihood import log_likelihood, oracle_hypotheses
 from jaxsmt.adapt.bpa.posterior import Prior
 from jaxsmt.adapt.bpa.rerank import Votes, rerank
 from jaxsmt.adapt.bpa.sampling import heuristic_samples, normalised_weights
-from jaxsmt.adapt.bpa.subsets import rows_of
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.lists import TuningLists
+from jaxsmt.tune.lists import TuningLists, rows_of
 
 
 @dataclass(frozen=True)

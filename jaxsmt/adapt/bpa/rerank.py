@@ -3,18 +3,20 @@
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import jax
 import numpy as np
 
 from jaxsmt.adapt.bpa.blocks import FAR_BELOW, BlockedLists, ListBlock, blocked
 from jaxsmt.adapt.bpa.kernels import SampleMixture, integer_power, mixture_logs, mixture_sums, sample_set, tiling
-from jaxsmt.adapt.bpa.subsets import rows_of
+from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.lists import TuningLists, padded_lists
+from jaxsmt.tune.lists import TuningLists, padded_lists, rows_of
 
 _SMALLEST_SUM = 1e-30  # below this terms that underflowed may be missing
 _BLOCKS_AHEAD = 8  # that may run or wait while one is read
+_FORMAT = 1  # of votes on disk
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,24 @@ class Votes:
     delta: float = 1.0
     viterbi: bool = False
 
-    def mean_weights(self) -> np.ndarray:
-        """Σ_s w_s λ_s / Σ_s w_s [F]: one vector, for a decoder that takes no more."""
-        weights = np.exp(self.log_weights - self.log_weights.max())
-        return weights @ self.samples / weights.sum()
+def save_votes(path: str | Path, votes: Votes, feature_names: tuple[str, ...]) -> None:
+    """Writes votes and the names of the features that they weight."""
+    arrays = {
+        "samples": votes.samples, "log_weights": votes.log_weights,
+        "settings": np.array([_FORMAT, votes.delta, votes.viterbi], np.float64),
+        "feature_names": np.frombuffer("\n".join(feature_names).encode(), np.uint8),
+    }  # fmt: skip
+    save_arrays(path, arrays)
+
+
+def load_votes(path: str | Path) -> tuple[Votes, tuple[str, ...]]:
+    """Votes and feature names as `save_votes` wrote them."""
+    arrays = open_arrays(path)
+    if set(arrays) != {"samples", "log_weights", "settings", "feature_names"} or arrays["settings"][0] != _FORMAT:
+        raise UserError(f"'{path}' holds no votes of this version: make it again")
+    _, delta, viterbi = arrays["settings"].tolist()
+    names = tuple(arrays["feature_names"].tobytes().decode().split("\n"))
+    return Votes(np.array(arrays["samples"]), np.array(arrays["log_weights"]), delta, bool(viterbi)), names
 
 
 @dataclass(frozen=True)
@@ -48,7 +64,7 @@ class Reranking:
     scores: np.ndarray
 
 
-def rerank(lists: TuningLists | BlockedLists, votes: Votes) -> Reranking:
+def rerank(lists: TuningLists, votes: Votes) -> Reranking:
     """Scores all hypotheses and finds the best of each list."""
     whole = blocked(lists)
     index = np.full(len(whole.lists), -1)
@@ -79,12 +95,11 @@ def scores_by_label(
     return scores[padded.is_real]
 
 
-def best_by_votes(lists: TuningLists | BlockedLists, votes: Votes, log_weights: np.ndarray) -> np.ndarray:
+def best_by_votes(whole: BlockedLists, votes: Votes, log_weights: np.ndarray) -> np.ndarray:
     """The best hypotheses for R sets of weights of the same samples, log_weights [R, S] → [R, B] int64.
 
     Costs little more than one set: the probabilities, which are the work, are computed once.
     """
-    whole = blocked(lists)
     index = np.full((len(log_weights), len(whole.lists)), -1)
     for sentences, found in _block_scores(whole, votes, log_weights):
         index[:, sentences] = _first_of_best(whole.lists, sentences, found)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.norms import l1_normalised
+from jaxsmt.common.norms import l1_norm, l1_normalised
 
 LogDensityFn = Callable[[Any, jax.Array], jax.Array]  # (data, points [C, F]) → [C] log densities up to a constant
 _TARGET_ACCEPTANCE = 0.234  # of random-walk proposals in many dimensions (Roberts, Gelman & Gilks 1997)
@@ -36,7 +36,7 @@ def heuristic_samples(weights: np.ndarray, num_samples: int, seed: int = 1) -> n
     numbers = np.arange(1, num_samples)
     samples = np.repeat(centre[None], num_samples, 0)
     samples[numbers, numbers % len(centre)] += np.random.default_rng(seed).uniform(-0.5, 0.5, num_samples - 1)
-    is_weight = np.abs(samples).sum(1, keepdims=True) > 1e-9  # a single weight may cancel out
+    is_weight = l1_norm(samples)[:, None] > 1e-9  # a single weight may cancel out
     return np.where(is_weight, l1_normalised(samples), centre)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxsmt.adapt.clusters.kmeans import assign, cosine_distance, fit_kmeans, mean_direction
+from jaxsmt.adapt.clusters.kmeans import assign, fit_kmeans
 from jaxsmt.adapt.clusters.labels import Labels, contingency
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
@@ -145,22 +145,6 @@ def fit_clusters(vectors: np.ndarray, components: Sequence[str], config: Cluster
     )  # fmt: skip
     names = tuple(f"cluster{number}" for number in range(len(fit.centroids)))
     return Clusters(names, tuple(components), config.centring, fit.centroids, fit.assignment, fit.objective)
-
-
-def clusters_from_labels(
-    vectors: np.ndarray, labels: Labels, components: Sequence[str], centring: str = "none"
-) -> Clusters:
-    """Gold labels as clusters (footnote 5): their centroids serve sentences that come without a label."""
-    _check_components(vectors, components)
-    if len(labels) != len(vectors):
-        raise UserError(f"there are {len(labels)} labels for {len(vectors)} sentences: give one per sentence")
-    for name, count in zip(labels.names, labels.counts, strict=True):
-        if not count:
-            raise UserError(f"no sentence of the development set has the label '{name}': add some, or drop the label")
-    points = centre(vectors, centring)
-    centroids = np.stack([mean_direction(points[labels.rows_of(name)]) for name in labels.names])
-    objective = np.array([cosine_distance(centroids, points, labels.index)])
-    return Clusters(labels.names, tuple(components), centring, centroids, labels.index, objective)
 
 
 def _check_components(vectors: np.ndarray, components: Sequence[str]) -> None:

@@ -123,13 +123,6 @@ def mean_direction(vectors: np.ndarray) -> np.ndarray:
     return _unit_rows(unit.sum(axis=0, keepdims=True))[0][0]
 
 
-def cosine_distance(centroids: np.ndarray, vectors: np.ndarray, assignment: np.ndarray) -> float:
-    """J: the mean of 1 − cos over vectors [B, D] that are not zero, each with the centroid it is assigned to."""
-    unit, is_real = _unit_rows(np.asarray(vectors, np.float64))
-    own = _unit_rows(np.asarray(centroids, np.float64))[0][assignment]
-    return float(((unit - own)[is_real] ** 2).sum() / 2 / max(int(is_real.sum()), 1))
-
-
 def _checked(vectors: np.ndarray, num_clusters: int, restarts: int, max_iterations: int) -> np.ndarray:
     vectors = np.asarray(vectors, np.float64)
     for name, number in (("clusters", num_clusters), ("restarts", restarts), ("iterations", max_iterations)):

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.files import write_text
 from jaxsmt.text.streams import read_lines
 
 
@@ -79,14 +78,6 @@ def read_labels(path: str | Path, num_lines: int | None = None, names: Sequence[
     return make_labels(found, names)
 
 
-def write_labels(path: str | Path, labels: Labels) -> None:
-    """Writes a label file that `read_labels` reads."""
-    for name in labels.names:
-        if name != name.strip() or not name or "\n" in name or "\r" in name:
-            raise UserError(f"'{name}' cannot be a label in '{path}': use a name of one line without spaces around it")
-    write_text(path, "".join(name + "\n" for name in labels.per_sentence))
-
-
 def _advice(label: str, names: Sequence[str]) -> str:
     close = difflib.get_close_matches(label, names, 1, 0.6)
     guess = f": did you mean '{close[0]}'?" if close else ":"
@@ -99,16 +90,6 @@ def contingency(labels: Labels, gold: Labels) -> np.ndarray:
         raise UserError(f"there are {len(labels)} labels and {len(gold)} gold labels: both must be of the same text")
     key = labels.index.astype(np.int64) * len(gold.names) + gold.index
     return np.bincount(key, minlength=len(labels.names) * len(gold.names)).reshape(len(labels.names), -1)
-
-
-def purity(labels: Labels, gold: Labels) -> float:
-    """The share of sentences whose gold label is the most frequent one among sentences of their label.
-
-    1 for labels that never mix gold labels, the share of the largest gold label for a single label; it can only
-    rise when labels are split, so compare it at one number of labels.
-    """
-    table = contingency(labels, gold)
-    return float(table.max(axis=1, initial=0).sum() / len(labels)) if len(labels) else 1.0
 
 
 @dataclass(frozen=True)

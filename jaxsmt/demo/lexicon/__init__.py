@@ -23,7 +23,7 @@ _WEIGHT_VISITOR = 16
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class DomainLexicon:
     """What one domain can say. Nouns by their tag, adjectives by the tag of their noun."""
 
     nouns: dict[str, Urn[Noun]]
@@ -91,7 +91,7 @@ def _visitors(domain: str, kind: str) -> list:
     return list(found.values())
 
 
-def build_lexicon(domain: str, with_visitors: bool) -> Lexicon:
+def build_lexicon(domain: str, with_visitors: bool) -> DomainLexicon:
     """The words of a domain; development and test text also has visitors from the other domains."""
     module = MODULES[domain]
 
@@ -100,7 +100,7 @@ def build_lexicon(domain: str, with_visitors: bool) -> Lexicon:
         return _weighted(getattr(module, kind), shared, visitors)
 
     adjectives = mixed("ADJECTIVES", core.ADJECTIVES)
-    return Lexicon(
+    return DomainLexicon(
         nouns=_by_tag(mixed("NOUNS", core.NOUNS)),
         adjectives=_by_tag(adjectives),
         transitive=urn(mixed("TRANSITIVE", core.TRANSITIVE)),

@@ -4,17 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from jaxsmt.adapt.voting import different_hypotheses, summed_votes
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.model.adaptation import write_settings
-from jaxsmt.model.labelling.labellers import Labeller
-from jaxsmt.model.profiles import LabelSettings, Profile
+from jaxsmt.model.profiles import Profile
 from jaxsmt.model.reranking.members import for_members
-from jaxsmt.model.reranking.ranking import ROWS_AT_ONCE, RankedLists, RankingTranslator
+from jaxsmt.model.reranking.ranking import ROWS_AT_ONCE, RankedLists, RankingAdaptation, RankingTranslator
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.model.translation import PlainTranslator
 from jaxsmt.model.tuned_weights import feature_rows, weights_of
@@ -26,7 +25,7 @@ MEMBERS = "members.safetensors"
 
 
 @dataclass(frozen=True)
-class Bag:
+class Bag(RankingAdaptation):
     """An adaptation to any kind of text.
 
     weights: [M, F] float64 of the members, Σ|θ| = 1 in each row.
@@ -37,22 +36,11 @@ class Bag:
     feature_names: tuple[str, ...]
     nbest: int
     sizes: tuple[int, ...]
-    fixes_weights: ClassVar[bool] = True
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Kinds of text that it has weights for: none in particular."""
         return ()
-
-    @property
-    def settings(self) -> LabelSettings:
-        """Nothing for a kind of text."""
-        return LabelSettings()
-
-    @property
-    def labeller(self) -> Labeller | None:
-        """It finds no labels."""
-        return None
 
     @property
     def bag(self) -> "Bag | None":
@@ -91,10 +79,6 @@ class BaggedTranslator(RankingTranslator):
     @property
     def lines_at_once(self) -> int:
         return max(1, ROWS_AT_ONCE // len(self.members.weights))
-
-    def is_for(self, label: str | None) -> bool:
-        """All text is."""
-        return True
 
     def ranked(self, text: SourceText, rows: Sequence[int], profiles: Sequence[Profile]) -> RankedLists:
         """The lists of all members, merged, scored by the sum of their weights."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.search.decoder import Request
+from jaxsmt.search.request import mixture_rows
 from jaxsmt.search.weights import SearchWeights
 
 
@@ -28,7 +29,7 @@ def for_members(request: Request, members: Sequence[SearchWeights]) -> Request:
         copy_ids=None if copies is None else Ragged(copies, request.sentences.offsets).take(rows).values,
         weights=SearchWeights(**columns),
         mixture=None if request.mixture is None else request.mixture[rows],
-        lm_mixture=None if request.lm_mixture is None else request.lm_mixture[rows],
+        lm_mixture=mixture_rows(request.lm_mixture, rows),
         forced={
             (number * num + row, start, end): ids
             for number in range(len(members))

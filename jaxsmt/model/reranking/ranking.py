@@ -3,15 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
 from jaxsmt.adapt.voting import best_rows
+from jaxsmt.model.labelling.labellers import Labeller
 from jaxsmt.model.model import Model
-from jaxsmt.model.profiles import Profile
+from jaxsmt.model.profiles import LabelSettings, Profile
 from jaxsmt.model.source_text import SourceText
-from jaxsmt.model.translation import NBestList, PlainTranslator, TranslatedLine, features_at
+from jaxsmt.model.translation import NBestList, PlainTranslator, TranslatedLine
 from jaxsmt.search.nbest.arrays import NBestArrays
+from jaxsmt.search.nbest.rescoring import features_at
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.translation import MAX_WORDS, Translation
 
@@ -55,6 +58,22 @@ class RankedLists:
         return Translation((self.arrays.derivation(int(self.hypotheses[place])),), (0,))
 
 
+class RankingAdaptation:
+    """What adaptations share that rank lists anew: they have weights of their own, and nothing for a kind of text."""
+
+    fixes_weights: ClassVar[bool] = True
+
+    @property
+    def settings(self) -> LabelSettings:
+        """None."""
+        return LabelSettings()
+
+    @property
+    def labeller(self) -> Labeller | None:
+        """It finds no labels."""
+        return None
+
+
 @dataclass(frozen=True)
 class RankingTranslator(ABC):
     """Translates text by lists of translations that are ranked anew.
@@ -68,13 +87,13 @@ class RankingTranslator(ABC):
     observe_fn: Callable[[RankedLists], None] | None = field(default=None, kw_only=True)
 
     @property
-    @abstractmethod
     def lines_at_once(self) -> int:
         """How many lines `ranked` may get."""
+        return ROWS_AT_ONCE
 
-    @abstractmethod
     def is_for(self, label: str | None) -> bool:
-        """Whether text with a label is ranked anew."""
+        """Whether text with a label is ranked anew; all text is, unless a translator says otherwise."""
+        return True
 
     @abstractmethod
     def ranked(self, text: SourceText, rows: Sequence[int], profiles: Sequence[Profile]) -> RankedLists:

@@ -3,17 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from jaxsmt.adapt.bpa.files import load_votes, save_votes
-from jaxsmt.adapt.bpa.rerank import Votes, scores_by_label
+from jaxsmt.adapt.bpa.rerank import Votes, load_votes, save_votes, scores_by_label
 from jaxsmt.model.adaptation import write_settings
-from jaxsmt.model.labelling.labellers import Labeller
-from jaxsmt.model.profiles import LabelSettings, Profile
+from jaxsmt.model.profiles import Profile
 from jaxsmt.model.reranking.bagging import Bag
-from jaxsmt.model.reranking.ranking import ROWS_AT_ONCE, RankedLists, RankingTranslator
+from jaxsmt.model.reranking.ranking import RankedLists, RankingAdaptation, RankingTranslator
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.model.translation import PlainTranslator
 from jaxsmt.model.tuned_weights import feature_rows
@@ -22,7 +20,7 @@ from jaxsmt.search.nbest.moses import output_texts
 
 
 @dataclass(frozen=True)
-class Voting:
+class Voting(RankingAdaptation):
     """An adaptation: lists of `nbest` translations are reranked by the votes of the text's label.
 
     votes: by label.
@@ -32,22 +30,11 @@ class Voting:
     votes: dict[str, Votes]
     feature_names: tuple[str, ...]
     nbest: int
-    fixes_weights: ClassVar[bool] = True
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Kinds of text that it is for."""
         return tuple(self.votes)
-
-    @property
-    def settings(self) -> LabelSettings:
-        """It has votes, and nothing else."""
-        return LabelSettings()
-
-    @property
-    def labeller(self) -> Labeller | None:
-        """It finds no labels."""
-        return None
 
     @property
     def bag(self) -> Bag | None:
@@ -81,10 +68,6 @@ class VotingTranslator(RankingTranslator):
     """The translation with the highest predictive probability under the votes of the line's label."""
 
     voting: Voting
-
-    @property
-    def lines_at_once(self) -> int:
-        return ROWS_AT_ONCE
 
     def is_for(self, label: str | None) -> bool:
         """Whether text with a label has votes."""

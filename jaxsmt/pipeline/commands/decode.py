@@ -23,8 +23,7 @@ from jaxsmt.model.source_text import SourceText, blocks_of, source_text
 from jaxsmt.model.translation import NBestList, TranslatedLine, Translator, make_translator
 from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_rescoring
-from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream
-from jaxsmt.pipeline.unknown_words import unknown_lines
+from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
 from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.encoding import TextSide
 

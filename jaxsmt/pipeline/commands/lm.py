@@ -12,7 +12,8 @@ from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.scored_lms import ScoredLm, opened_lm, perplexity_table, scored
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_path
-from jaxsmt.text.encoding import TextConfig, TextSide, prepare_lines
+from jaxsmt.text.encoding import TextConfig, TextSide
+from jaxsmt.text.preparing import prepare_lines
 from jaxsmt.text.vocabulary import Vocabulary
 
 

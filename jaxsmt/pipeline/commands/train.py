@@ -9,26 +9,28 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import ExtractConfig
-from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
+from jaxsmt.model.rescoring import RescoringTraining
 from jaxsmt.pipeline.assembly import first_draft, mixed_model, tuned_model, with_static_lms
+from jaxsmt.pipeline.class_lms import class_lm_stages
 from jaxsmt.pipeline.commands.tune_lists import tuner_config
 from jaxsmt.pipeline.config.adapters import adapter_config
 from jaxsmt.pipeline.config.rooms import room_config
-from jaxsmt.pipeline.config.schemas import LanguageModelConfig, LinksConfig, TmConfig, bitext_source
+from jaxsmt.pipeline.config.schemas import CLASS_MODEL, LanguageModelConfig, LinksConfig, TmConfig, bitext_source
 from jaxsmt.pipeline.evaluation import evaluate_model
+from jaxsmt.pipeline.operation_models import with_operation_models
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
 from jaxsmt.pipeline.rescoring import chosen_rescoring
 from jaxsmt.pipeline.stages.adapting import adapted_model, check_adaptation
 from jaxsmt.pipeline.stages.components import component_stage
 from jaxsmt.pipeline.stages.links import TextLinks, export_links, links_stage
-from jaxsmt.pipeline.stages.lms import LmMixture, export_lms, lm_stages
+from jaxsmt.pipeline.stages.lms import LmMixture, LmText, export_lms, lm_features, lm_stages
 from jaxsmt.pipeline.stages.mixing import develop
 from jaxsmt.pipeline.stages.tables import export_components, imported_components
 from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
 from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, text_stage
 from jaxsmt.pipeline.stages.tuning import NO_TUNER, ListsConfig, TuningTask
-from jaxsmt.pipeline.store import Store
+from jaxsmt.pipeline.store import Artefact, Store
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.casing import Truecaser
@@ -47,11 +49,13 @@ def train(config: DictConfig) -> float:
     text, tm = room_config(TextConfig, config.text), room_config(TmConfig, config.tm)
     search, weights = room_config(SearchConfig, config.search), room_config(SearchWeights, config.weights)
     extract, mixture = room_config(ExtractConfig, config.extract), room_config(MixingConfig, config.mixture)
+    lm_config = room_config(LanguageModelConfig, config.lm)
     tuner = tuner_config(config.tune) if config.tune.name != NO_TUNER else None
     adapter = adapter_config(config.adapt)
     check_names(sources, tm, extract)
     check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
-    rescoring = chosen_rescoring(room_config(RescoringConfig, config.rescore), mixture, tuner, adapter)
+    rescore, lm = room_config(RescoringTraining, config.rescore), room_config(LanguageModelConfig, config.lm)
+    rescoring = chosen_rescoring(rescore, mixture, tuner, adapter)
     store = Store(work_dir / "artefacts")
     texts = [text_stage(store, name, spec, text) for name, spec in sources["components"].items()]
     links = align_texts(store, texts, config)
@@ -62,9 +66,13 @@ def train(config: DictConfig) -> float:
     if tm.export:
         export_components(output_dir / "moses", components)
     sides = model_sides(config, text, texts)
-    lms = mix_language_models(store, texts, sources["dev"], sides[1], config, mixture)
+    lm_text = LmText(texts, sources["dev"], sides[1], target_clusters(store, texts, mixture))
+    lm_mixture, class_mixture = language_models(store, lm_text, lm_config, output_dir)
+    lms = lm_features(store, lm_mixture, lm_config, class_mixture)
     show_components(texts, components)
-    show_lms(lms)
+    show_lms(lm_mixture)
+    if class_mixture is not None:
+        show_lms(class_mixture, "class language models")
     links_config = room_config(LinksConfig, config.links)
     development = develop(store, sources["dev"], texts, links, links_config.development)
     if links_config.export:
@@ -73,10 +81,12 @@ def train(config: DictConfig) -> float:
         )
     used = [spec for part in dict.fromkeys(("dev", "adapt", *config.translate)) for spec in sources[part].values()]
     lines = [source for spec in used for source, _ in read_bitext(spec)]
-    draft = first_draft(sides, components, lms, search, weights, lines)
+    draft = first_draft(sides, components, lm_mixture, lms, search, weights, lines)
     draft = mixed_model(store, draft, texts, development, extract, mixture)
     if config.lm.static:
         draft = with_static_lms(store, draft)
+    linked = {part.name: (part, links[part.name]) for part in texts}
+    draft = with_operation_models(store, draft, linked, development, rescore, lm)
     lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
     task = TuningTask(sources["dev"], tuner, lists, rescoring)
     if tuner is not None:
@@ -95,19 +105,23 @@ def align_texts(store: Store, texts: list[ComponentText], config: DictConfig) ->
     return links_stage(store, texts, room_config(AlignConfig, config.align), room_config(LinksConfig, config.links))
 
 
-def mix_language_models(
-    store: Store, texts: list[ComponentText], dev: dict[str, BitextSource], target: TextSide, config: DictConfig,
-    mixture: MixingConfig,
-) -> LmMixture:  # fmt: skip
-    """The mixture of all language models; with lm.export they are written as ARPA files."""
-    lm_config = room_config(LanguageModelConfig, config.lm)
-    clusters = None
-    if mixture.labels == TARGET_CLUSTERS:
-        clusters = target_cluster_stage(store, texts, mixture.num_clusters, mixture.cluster_seed)
-    lms = lm_stages(store, texts, dev, target, lm_config, clusters)
-    if lm_config.export:
-        export_lms(Path(config.output_dir) / "lm", lms)
-    return lms
+def language_models(
+    store: Store, text: LmText, config: LanguageModelConfig, output_dir: Path
+) -> tuple[LmMixture, LmMixture | None]:
+    """The mixture of all language models, and that of class models; with lm.export all are written as ARPA files."""
+    lms, classes = lm_stages(store, text, config), class_lm_stages(store, text, config)
+    if config.export:
+        export_lms(output_dir / "lm", lms)
+    if config.export and classes is not None:
+        export_lms(output_dir / "lm" / CLASS_MODEL, classes)
+    return lms, classes
+
+
+def target_clusters(store: Store, texts: list[ComponentText], config: MixingConfig) -> Artefact | None:
+    """Those of the target sides, where the model goes by them."""
+    if config.labels != TARGET_CLUSTERS:
+        return None
+    return target_cluster_stage(store, texts, config.num_clusters, config.cluster_seed)
 
 
 def model_sides(config: DictConfig, text: TextConfig, texts: list[ComponentText]) -> tuple[TextSide, TextSide]:

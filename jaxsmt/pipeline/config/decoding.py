@@ -1,6 +1,7 @@
 """The configuration of decoding; apart from all others, so that decoding loads nothing that trains."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
@@ -16,7 +17,7 @@ class WeightsSchema:
     """Log-linear weights, one vector for all text; see `SearchWeights`, whose defaults they have."""
 
     rule: tuple[float, ...] = SearchWeights.rule
-    lm: float = SearchWeights.lm
+    lm: Any = SearchWeights.lm  # a number, or one for each feature of a language model
     word_penalty: float = SearchWeights.word_penalty
     phrase_penalty: float = SearchWeights.phrase_penalty
     glue: float = SearchWeights.glue

@@ -27,6 +27,7 @@ GROUPS = {
     "adapt": "adaptation after tuning",
     "evaluate": "the test of significance",
 }
+REFUSED = {("tune-lists", "tune"): ("none",), ("adapt-lists", "adapt"): ("none", "recognise")}  # need a decoder
 WIDTH = 110
 
 
@@ -68,7 +69,9 @@ def command_help(command: str) -> str:
     lines = [f"jaxsmt {command} key=value …", "", *_stripped(words), "", "Examples:", *examples, ""]
     if parts.groups:
         lines += ["Groups, name=choice; those with * are chosen without a word:"]
-        lines += [line for group, default in parts.groups.items() for line in _group_lines(group, default)]
+        for group, default in parts.groups.items():
+            choices = [choice for choice in choices_of(group) if choice not in REFUSED.get((command, group), ())]
+            lines += _group_lines(group, choices, default)
         lines += [""]
     if parts.keys:
         lines += ["Keys:", *(f"  {line}".rstrip() for line in parts.keys.splitlines()), ""]
@@ -77,8 +80,8 @@ def command_help(command: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def _group_lines(group: str, default: str) -> list[str]:
-    named = ", ".join(f"{choice}*" if choice == default else choice for choice in choices_of(group))
+def _group_lines(group: str, choices: Sequence[str], default: str) -> list[str]:
+    named = ", ".join(f"{choice}*" if choice == default else choice for choice in choices)
     return textwrap.wrap(f"  {group + '=':10}{named}  ({GROUPS[group]})", WIDTH, subsequent_indent=" " * 12)
 
 

@@ -16,13 +16,17 @@ from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.lm.classes.exchange import ExchangeConfig
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.mixture import MixtureConfig
-from jaxsmt.lm.rescoring import RescoringConfig, RescoringFiles
+from jaxsmt.lm.rescoring import RescoringFiles
+from jaxsmt.model.language_models import FIRST
 from jaxsmt.model.mixing import MixingConfig
+from jaxsmt.model.rescoring import RescoringTraining
 from jaxsmt.pipeline.config.decoding import WeightsSchema, register_decode_schema
 from jaxsmt.pipeline.config.launch import explain
 from jaxsmt.pipeline.config.rooms import plain, schema_of
+from jaxsmt.search.chart.rows import COMBINATIONS, LINEAR
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.reading import BitextSource
@@ -72,6 +76,38 @@ class LinksConfig:
             raise UserError(f"links.scope is '{self.scope}': set it to joint or separate")
 
 
+CLASS_MODEL = "classes"  # the name of the feature
+
+
+@dataclass(frozen=True)
+class ClassModelConfig:
+    """Language models of word classes.
+
+    num_classes: how many classes; 0 makes no such models.
+    iterations, min_gain: when the exchange algorithm that finds the classes ends; see `ExchangeConfig`.
+    estimation: how each component's model is estimated; combination: as in `LanguageModelConfig`.
+    """
+
+    num_classes: int = 0
+    iterations: int = ExchangeConfig.iterations
+    min_gain: float = ExchangeConfig.min_gain
+    combination: str = LINEAR
+    estimation: LmConfig = field(default_factory=LmConfig)
+
+    def __post_init__(self) -> None:
+        if self.combination not in COMBINATIONS:
+            choices = ", ".join(COMBINATIONS)
+            raise UserError(f"lm.classes.combination is '{self.combination}': choose one of {choices}")
+        if self.num_classes < 0:
+            raise UserError(f"lm.classes.num_classes is {self.num_classes}: give 1 or more, or 0 for no classes")
+        if self.num_classes:
+            self.exchange  # noqa: B018 - checks the rest
+
+    @property
+    def exchange(self) -> ExchangeConfig:
+        return ExchangeConfig(self.num_classes, self.iterations, self.min_gain)
+
+
 @dataclass(frozen=True)
 class LanguageModelConfig:
     """Language models of the target side.
@@ -79,16 +115,33 @@ class LanguageModelConfig:
     estimation: how each component's model is estimated; mixture: how their weights are fitted.
     arpas: ARPA files by name that join the models estimated here.
     joint: one more model, of all components' text as if it were one; text without a label takes it alone.
+    combination: 'linear': a mixture of them is one feature; 'loglinear': each is a feature of its own; 'both'.
+    further: ARPA files, or folders lm/ of other models, by name, each a feature of its own.
     static: mixtures are computed beforehand, one model for each development set and label; the decoder switches.
     export: writes all models and mixtures as ARPA files to <output_dir>/lm.
+    classes: models of word classes beside those of words.
     """
 
     estimation: LmConfig = field(default_factory=LmConfig)
+    classes: ClassModelConfig = field(default_factory=ClassModelConfig)
     mixture: MixtureConfig = field(default_factory=MixtureConfig)
     arpas: dict[str, str] = field(default_factory=dict)
     joint: bool = False
+    combination: str = LINEAR
+    further: dict[str, str] = field(default_factory=dict)
     static: bool = False
     export: bool = False
+
+    def __post_init__(self) -> None:
+        if self.combination not in COMBINATIONS:
+            raise UserError(f"lm.combination is '{self.combination}': choose one of {', '.join(COMBINATIONS)}")
+        if self.static and self.combination != LINEAR:
+            raise UserError(f"lm.static mixes beforehand, and lm.combination is '{self.combination}': leave one out")
+        for name in self.further:
+            if name == FIRST or not name.replace("-", "").replace("_", "").isalnum():
+                raise UserError(f"lm.further has '{name}': use letters, digits, '-' and '_', and not '{FIRST}' alone")
+        if self.classes.num_classes and CLASS_MODEL in self.further:
+            raise UserError(f"'{CLASS_MODEL}' is the name of the class models (lm.classes): rename it in lm.further")
 
 
 BitextSchema = schema_of(BitextSource)
@@ -102,7 +155,7 @@ LanguageModelSchema = schema_of(LanguageModelConfig)
 SearchSchema = schema_of(SearchConfig)
 CompareSchema = schema_of(CompareConfig)
 LoopSchema = schema_of(LoopConfig)
-RescoringSchema = schema_of(RescoringConfig)
+RescoringSchema = schema_of(RescoringTraining)
 RescoringFilesSchema = schema_of(RescoringFiles)
 
 

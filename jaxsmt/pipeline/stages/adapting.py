@@ -83,7 +83,7 @@ def bpa_stage(store: Store, model: Model, inputs: Mapping[str, str], sets: Sets,
             if advice := info.advice():
                 log.warning("adaptation to '%s': %s", label, advice)
             counts[f"effective samples of {label}"] = round(float(info.effective_size), 2)
-        Voting(votes, feature_names(model.weights), config.nbest).save(folder)
+        Voting(votes, feature_names(model.weights, model.lm_names), config.nbest).save(folder)
         return counts
 
     settings = {"bpa": dataclasses.asdict(config), "weights": {name: part.tolist() for name, part in weights.items()}}

@@ -52,7 +52,7 @@ def bagging_stage(
         if not len(text):
             raise UserError("no development sentence can be tuned on: all are empty or too long, give others")
         found = tuned_members(model, text, config, progress)
-        Bag(found.weights, feature_names(model.weights), config.nbest, config.sizes).save(folder)
+        Bag(found.weights, feature_names(model.weights, model.lm_names), config.nbest, config.sizes).save(folder)
         return {"members": len(found.weights), "hypotheses": len(found.lists.texts)}
 
     artefact = store.run("bagging", settings, inputs, build)
@@ -63,7 +63,7 @@ def bagging_stage(
 def tuned_members(model: Model, text: TuningText, config: BaggingStageConfig, folder: Path) -> Round:
     """Tunes members on the lists of the model, then as often as asked for on their own lists too."""
     translator = plain_translator(model)
-    last = _load(folder, feature_names(model.weights))
+    last = _load(folder, feature_names(model.weights, model.lm_names))
     for number in range(0 if last is None else last.number + 1, config.rounds + 1):
         if last is None:
             lists = decode_lists(translator, text, model.weights, config.nbest)

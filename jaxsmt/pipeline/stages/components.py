@@ -11,7 +11,7 @@ from jaxsmt.pipeline.stages.links import TextLinks
 from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.tm.component import Component, save_component
-from jaxsmt.tm.prune import prune_component
+from jaxsmt.tm.restrict import prune_component
 
 FOLDER = "component"
 

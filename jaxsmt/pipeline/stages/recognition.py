@@ -92,7 +92,8 @@ def untuned(model: Model, recogniser: Artefact) -> Recognition:
         shares = np.array([sizes[name] for name in names], float)
         known = [name if name in model.labels else None for name in names]
         mixtures[label] = weighted_mean([model.mixture(name) for name in known], shares).tolist()
-        lm_mixtures[label] = weighted_mean([model.lm_mixture(name) for name in known], shares).tolist()
+        by_lm = zip(*(model.lm_mixtures(name) for name in known), strict=True)
+        lm_mixtures[label] = [weighted_mean(list(parts), shares).tolist() for parts in by_lm]
     return Recognition(load_recogniser(recogniser.folder), class_of, LabelSettings(mixtures, lm_mixtures))
 
 

@@ -17,8 +17,9 @@ from jaxsmt.common.ragged import Ragged, concatenate
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.casing import Truecaser
-from jaxsmt.text.encoding import PreparedText, TextConfig, TextSide, load_side, prepare_bitext
-from jaxsmt.text.reading import BitextSource
+from jaxsmt.text.encoding import TextConfig, TextSide, load_side
+from jaxsmt.text.preparing import PreparedText, prepare_bitext
+from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.typography import merge_typographies
 from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
 
@@ -58,10 +59,11 @@ def text_stage(
     """Reads and prepares a component's training text, or another text with the words and the casing of components."""
 
     def build(folder: Path) -> Counts:
-        source = merge_sides([text.source for text in like]) if like else None
-        target = merge_sides([text.target for text in like]) if like else None
+        sides = None
+        if like:
+            sides = merge_sides([text.source for text in like]), merge_sides([text.target for text in like])
         languages = (spec.source_language, spec.target_language)
-        prepared = prepare_bitext(spec, config, *languages, source=source, target=target, name=name)
+        prepared = prepare_bitext(read_bitext(spec), config, languages, sides, name, spec.files)
         if not len(prepared.bitext):
             files = ", ".join(spec.files)
             raise UserError(f"component '{name}' has no usable sentence pair ({files}): check the files")

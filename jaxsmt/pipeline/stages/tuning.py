@@ -14,9 +14,9 @@ from sacrebleu.metrics import BLEU
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.settings import from_values
-from jaxsmt.lm.rescoring import Rescorer
 from jaxsmt.model.model import Model
 from jaxsmt.model.profiles import Profile
+from jaxsmt.model.reranking.features import ListRescorer, fitted_shares
 from jaxsmt.model.rescoring import Rescoring
 from jaxsmt.model.source_text import SourceText, joined_texts, source_text
 from jaxsmt.model.translation import PlainTranslator, plain_translator
@@ -30,12 +30,12 @@ from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.tune.config import TrustRegionConfig
 from jaxsmt.tune.loop import LoopConfig, TuningResult, table, tune
 from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
-from jaxsmt.tune.rescoring import ranked_anew, rescored
+from jaxsmt.tune.rescoring import TextScorer, ranked_anew, rescored
 from jaxsmt.tune.trust_region import maximise
 from jaxsmt.tune.tuner import make_tuner
 
 NO_TUNER = "none"
-WEIGHTS, RESCORING, TABLE = "weights.json", "rescoring.json", "table.txt"
+WEIGHTS, RESCORING, SHARES, TABLE = "weights.json", "rescoring.json", "shares.json", "table.txt"
 MIXTURE_SEARCH = TrustRegionConfig(initial_radius=0.2, final_radius=0.02, max_evaluations=40, low=0.0, high=1.0)
 MAX_TUNING_WORDS = 128  # longer sentences would be decoded in parts, which have no common derivation
 
@@ -63,7 +63,7 @@ class TuningTask:
     """What is tuned, how, and on what.
 
     dev: development sets by name; tuner: a configuration of `jaxsmt.tune`, None where nothing is tuned.
-    lists: lists to tune on; rescoring: files that rescore them, whose weights are tuned too.
+    lists: lists to tune on; rescoring: what rescores them, with weights that are tuned too.
     """
 
     dev: Mapping[str, BitextSource]
@@ -132,12 +132,15 @@ def tuning_stage(
     def build(folder: Path) -> Counts:
         text = tuning_text(model, dev, component)
         text = (text if label is None else text.take(label)).at_most(lists.sentences)
-        result = tune_model(model, text, task, progress)
+        own = dataclasses.replace(task, rescoring=with_shares(model, text, task))
+        result = tune_model(model, text, own, progress)
         weights, more = weights_and_more(result.weights, model.weights)
         write_text(folder / WEIGHTS, json.dumps(dataclasses.asdict(weights), indent=1) + "\n")
         if task.rescoring is not None:
             by_name = dict(zip(task.rescoring.names, more, strict=True))
             write_text(folder / RESCORING, json.dumps(by_name, indent=1, ensure_ascii=False) + "\n")
+        if own.rescoring is not None:
+            write_text(folder / SHARES, json.dumps(own.rescoring.shares, indent=1) + "\n")
         write_text(folder / TABLE, table(result))
         return {"iterations": len(result.iterations)}
 
@@ -148,7 +151,8 @@ def tuning_stage(
 
 def model_settings(model: Model) -> dict[str, Any]:
     """What the translations of a model depend on, besides what it was made from; JSON."""
-    return {name: dataclasses.asdict(getattr(model, name)) for name in ("search", "weights", "mixing")}
+    lms = [[part.name, part.combination] for part in model.lms]
+    return {"lms": lms, **{name: dataclasses.asdict(getattr(model, name)) for name in ("search", "weights", "mixing")}}
 
 
 def load_tuned(artefact: Artefact, rescoring: Rescoring | None = None) -> Tuned:
@@ -157,30 +161,68 @@ def load_tuned(artefact: Artefact, rescoring: Rescoring | None = None) -> Tuned:
     if rescoring is None:
         return Tuned(weights)
     by_name = json.loads((artefact.folder / RESCORING).read_text(encoding="utf-8"))
-    return Tuned(weights, dataclasses.replace(rescoring, weights=tuple(by_name[name] for name in rescoring.names)))
+    shares = tuple(tuple(row) for row in json.loads((artefact.folder / SHARES).read_text(encoding="utf-8")))
+    found = tuple(by_name[name] for name in rescoring.names)
+    return Tuned(weights, dataclasses.replace(rescoring, weights=found, shares=shares))
+
+
+def with_shares(model: Model, text: TuningText, task: TuningTask) -> Rescoring | None:
+    """Rescoring that knows what the search's own features say of its features, from lists before anything is tuned."""
+    if task.rescoring is None:
+        return None
+    rescorer = task.rescoring.opened(model.operations)
+    lists, more = decode_and_rescore(plain_translator(model), text, model.weights, task.lists.size, rescorer)
+    shares = fitted_shares(more.given, lists.features, lists.sentences)
+    rounded = tuple(tuple(float(f"{value:.6g}") for value in row) for row in shares.tolist())
+    return dataclasses.replace(task.rescoring, shares=rounded)
 
 
 def tune_model(model: Model, text: TuningText, task: TuningTask, folder: Path | None = None) -> TuningResult:
     """Decodes, rescores, merges and optimises until the weights stay; the decoder stays loaded and compiled.
 
-    Weights of files that rescore stand behind those of the search.
+    Weights of what rescores stand behind those of the search.
     """
     translator, lists = plain_translator(model), task.lists
-    rescorer = Rescorer((), ()) if task.rescoring is None else task.rescoring.opened()
+    rescorer = None if task.rescoring is None else task.rescoring.opened(model.operations)
 
     def decode_fn(vector: np.ndarray) -> NBestLists:
         weights, more = weights_and_more(vector, model.weights)
-        return rescored_lists(decode_lists(translator, text, weights, lists.size), rescorer, more)
+        if rescorer is None:
+            return decode_lists(translator, text, weights, lists.size)
+        return rescored_lists(*decode_and_rescore(translator, text, weights, lists.size, rescorer), more)
 
     start = [*vector_of(model.weights), *(() if task.rescoring is None else task.rescoring.weights)]
     return tune(decode_fn, text.references, np.array(start), make_tuner(task.tuner), lists.loop, folder)
 
 
-def rescored_lists(lists: NBestLists, rescorer: Rescorer, weights: Sequence[float]) -> NBestLists:
-    """Lists of the decoder with the features of M files, ranked as the model will rank them; weights: M."""
-    if not rescorer.names:
+@dataclass(frozen=True)
+class GivenScores:
+    """M features of K texts that are known: names, and log p [K, M]."""
+
+    names: tuple[str, ...]
+    given: np.ndarray
+
+    def log_probs(self, texts: Sequence[str]) -> np.ndarray:
+        """[K, M], of the K texts that they are of."""
+        assert len(texts) == len(self.given)
+        return self.given
+
+
+def decode_and_rescore(
+    translator: PlainTranslator, text: TuningText, weights: SearchWeights, size: int, rescorer: ListRescorer
+) -> tuple[NBestLists, GivenScores]:
+    """`decode_lists`, and the further features of all translations."""
+    request = dataclasses.replace(translator.request(text.source, text.profiles), weights=weights)
+    arrays = nbest_arrays(translator.decoder, request, size, keep_links=rescorer.needs_links)
+    scores = rescorer.scores(translator, text.source, text.profiles, arrays)
+    return as_nbest_lists(translator, arrays, text.source.tokens), GivenScores(rescorer.names, scores)
+
+
+def rescored_lists(lists: NBestLists, scorer: TextScorer, weights: Sequence[float]) -> NBestLists:
+    """Lists of the decoder with M further features, ranked as the model will rank them; weights: M."""
+    if not scorer.names:
         return lists
-    found = rescored(lists, rescorer)
+    found = rescored(lists, scorer)
     return ranked_anew(found, lists.scores + found.features[:, lists.num_dense :] @ np.array(weights))
 
 
@@ -253,6 +295,6 @@ def decode_lists(translator: PlainTranslator, text: TuningText, weights: SearchW
 def as_nbest_lists(translator: PlainTranslator, lists: NBestArrays, tokens: Sequence[Sequence[str]]) -> NBestLists:
     """Lists of the decoder as tuners want them; tokens: of the request's sentences. Their order stays."""
     weights = translator.model.weights
-    features, names = feature_rows(lists.features, weights), feature_names(weights)
+    features, names = feature_rows(lists.features, weights), feature_names(weights, translator.model.lm_names)
     outputs = output_texts(lists, tokens, translator.words)
     return nbest_from_rows(outputs, features, lists.sentence, len(tokens), names, lists.features.score)

@@ -21,7 +21,7 @@ _LANE_BITS = 20
 class Joined(NamedTuple):
     """Candidates scored by the language model, in the order of their lanes' work.
 
-    piece: what was joined; `total` is what joining added to the pieces' own scores. [L]
+    piece: what was joined; `total` is what joining added to the pieces' own scores. [..., L]
     place: [L] int32: where each candidate stands in `piece`.
     """
 
@@ -35,11 +35,17 @@ class _Rows(NamedTuple):
     flat: Array
     columns: Columns
 
+    @property
+    def num_features(self) -> int:
+        return self.columns.width - self.columns.estimate
+
     def field(self, row: Array, column: Array) -> Array:
         return self.flat.at[row * self.columns.width + column].get(mode="promise_in_bounds")
 
     def estimate(self, row: Array) -> Array:
-        return jax.lax.bitcast_convert_type(self.field(row, self.columns.estimate), jnp.float32)
+        """[F, ...]"""
+        bits = [self.field(row, self.columns.estimate + feature) for feature in range(self.num_features)]
+        return jax.lax.bitcast_convert_type(jnp.stack(bits), jnp.float32)
 
 
 class _Work(NamedTuple):
@@ -59,17 +65,17 @@ def join(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixture: A
     lm_mixture: [L, D] weights of the language models, or None for a single one.
     block: lanes per step; it divides L.
     """
-    columns, num = columns_of(lm.order), parts.shape[1]
+    columns, num = columns_of(lm), parts.shape[1]
     pieces = _Rows(rows.reshape(-1), columns)
     info = pieces.field(parts, columns.info)
     counts = jnp.where(is_valid[None], info[1:] & COUNT_MASK, 0)
     end = jnp.stack([counts[: part + 1].sum(0) for part in range(MAX_PARTS - 1)])
     num_words = end[-1]
     lane = jnp.sort(((255 - num_words) << _LANE_BITS) + jnp.arange(num)) & ((1 << _LANE_BITS) - 1)
-    replaced = jnp.where(is_valid, pieces.estimate(parts[1:]).sum(0), 0.0)
+    replaced = jnp.where(is_valid[None], pieces.estimate(parts[1:]).sum(1), 0.0)
     mixture = None if lm_mixture is None else lm_mixture[lane]
     work = _Work(parts[1:][:, lane], end[:, lane], info[1:][:, lane] >= CLOSED)
-    piece = _first_pieces(pieces, parts[0][lane], replaced[lane])
+    piece = _first_pieces(pieces, parts[0][lane], replaced[:, lane])
 
     max_words = (MAX_PARTS - 1) * columns.num_words
     lanes_at = (num_words[None] > jnp.arange(max_words)[:, None]).sum(1)  # [T] lanes with more than t words

@@ -7,7 +7,7 @@ expansion take the place of cube pruning's queue (Chiang 2007, section 5.3):
      model;
   2. around those that it liked, other hypotheses i, j of the gaps are tried, taking what the language model
      said of (0, 0) as its estimate for (i, j).
-Candidates whose language-model rows are equal are recombined; the K best are kept.
+Candidates whose rows are equal for all language models are recombined; the K best are kept.
 
 Cells come as one list, sorted by level (a cell's level is above those of all cells that its groups use) and
 are worked on in chunks of CELLS_PER_CHUNK. What is computed for a cell depends on that cell alone.
@@ -23,7 +23,8 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.search.chart.joining import MAX_PARTS, join
-from jaxsmt.search.chart.rows import Piece, SearchLm, columns_of, pack
+from jaxsmt.search.chart.rows import Piece, SearchLm, columns_of, names_of, pack, weights_by_lm
+from jaxsmt.search.chart.selection import best_equal, largest
 
 Array = Any
 IMPOSSIBLE = -1e30  # the score of what cannot be; finite, so that sums stay ordered
@@ -85,16 +86,16 @@ class Forest(NamedTuple):
     Cell NO_CELL is first; the chunks name the cells that are to be filled.
     """
 
-    rows: Array  # [S, width] int32: runs of words of the rules; row 0 has no words
+    rows: tuple[Array, ...]  # by language model [S, width] int32: runs of words of the rules; row 0 has no words
     entry_score: Array  # [E] float32: rule score with penalties and estimated language model score
-    entry_program: Array  # [E, MAX_PARTS] int32: rows, or FIRST_GAP or SECOND_GAP
+    entry_program: tuple[Array, ...]  # by language model [E, MAX_PARTS] int32: rows, or FIRST_GAP or SECOND_GAP
     groups: Array  # [G, 4] int32: GAP_ONE and GAP_TWO (cells), FIRST_ENTRY, NUM_ENTRIES
     cell_groups: Array  # [C, 2] int32: FIRST_GROUP, NUM_GROUPS
-    lm_weight: Array  # [C] float32, of the cell's sentence
+    lm_weight: Array  # [C, M] float32, of the cell's sentence, for all features of all language models
     weight_norm: Array  # [C] float32, the unit of slacks
-    lm_mixture: Array | None  # [C, D] float32
+    lm_mixture: tuple[Array | None, ...]  # by language model [C, D] float32
     start_cells: Array  # [B] int32: cells that hold <s>
-    start_row: Array  # [width] int32
+    start_row: tuple[Array, ...]  # by language model [width] int32
     chunks: Array  # [J, 3] int32: FIRST_CELL, NUM_CELLS, GROUP_CLASS (place in GROUP_CLASSES)
     num_chunks: Array  # [] int32
 
@@ -110,10 +111,7 @@ class Chart(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """The 2K best candidates of each cell that the language model scored, best first, for n-best lists; [C, 2K] each.
-
-    If there are fewer candidates than that the arrays are narrower.
-    """
+    """For n-best lists: the K hypotheses of each cell, then the K best of those recombined into them; [C, 2K] each."""
 
     score: Array
     group: Array
@@ -135,20 +133,20 @@ class _Found(NamedTuple):
 
     score: Array
     candidates: Candidates
-    piece: Piece
+    pieces: tuple[Piece, ...]  # by language model
 
 
 class _Search(NamedTuple):
     """What stays the same while a chart is filled."""
 
-    lm: SearchLm
+    lms: tuple[SearchLm, ...]
     forest: Forest
     beam: Beam
     table_limit: int
 
 
 class _State(NamedTuple):
-    rows: Array  # [S + C·K, width]
+    rows: tuple[Array, ...]  # by language model [S + C·K, width]
     chart: Chart
 
 
@@ -163,10 +161,12 @@ def unpack_choice(choice: Array) -> tuple[Array, Array, Array]:
 
 
 @partial(jax.jit, static_argnames=("beam", "table_limit", "keep_edges"))
-def fill_chart(lm: SearchLm, forest: Forest, beam: Beam, table_limit: int, keep_edges: bool = False) -> Chart:
+def fill_chart(
+    lms: tuple[SearchLm, ...], forest: Forest, beam: Beam, table_limit: int, keep_edges: bool = False
+) -> Chart:
     """Fills all cells. `table_limit` is the largest number of entries a group has."""
 
-    search = _Search(lm, forest, beam, table_limit)
+    search = _Search(lms, forest, beam, table_limit)
 
     def body(chunk: Array, state: _State) -> _State:
         return _fill_chunk(search, forest.chunks[chunk], state)
@@ -175,24 +175,29 @@ def fill_chart(lm: SearchLm, forest: Forest, beam: Beam, table_limit: int, keep_
 
 
 def _init(forest: Forest, beam: Beam, keep_edges: bool) -> _State:
-    num_cells, width = forest.cell_groups.shape[0], forest.rows.shape[1]
+    num_cells = forest.cell_groups.shape[0]
     kept = jnp.full((num_cells, beam.kept), IMPOSSIBLE, jnp.float32)
     kept = kept.at[NO_CELL, 0].set(0.0).at[forest.start_cells, 0].set(0.0).at[NO_CELL, 0].set(0.0)
-    rows = jnp.concatenate([forest.rows, jnp.zeros((num_cells * beam.kept, width), jnp.int32)])
-    first_row = forest.rows.shape[0]
-    rows = rows.at[first_row + forest.start_cells * beam.kept].set(forest.start_row[None])
-    rows = rows.at[first_row + NO_CELL * beam.kept].set(forest.rows[0])
+    rows = tuple(_init_rows(forest, beam, *parts) for parts in zip(forest.rows, forest.start_row, strict=True))
     none = jnp.zeros((num_cells, beam.kept), jnp.int32)
     edges = None
     if keep_edges:
-        shape = (num_cells, min(2 * beam.kept, NUM_ROUNDS * beam.lanes))
+        shape = (num_cells, 2 * beam.kept)
         zeros = jnp.zeros(shape, jnp.int32)
         edges = Edges(jnp.full(shape, IMPOSSIBLE, jnp.float32), zeros, zeros, zeros - 1)
     return _State(rows, Chart(kept, none, none, edges, jnp.int32(0)))
 
 
+def _init_rows(forest: Forest, beam: Beam, runs: Array, start_row: Array) -> Array:
+    """The rows of runs [S, width], then those of all hypotheses, of which only the first ones are there."""
+    first_row, width = runs.shape
+    rows = jnp.concatenate([runs, jnp.zeros((forest.cell_groups.shape[0] * beam.kept, width), jnp.int32)])
+    rows = rows.at[first_row + forest.start_cells * beam.kept].set(start_row[None])
+    return rows.at[first_row + NO_CELL * beam.kept].set(runs[0])
+
+
 def _fill_chunk(search: _Search, chunk: Array, state: _State) -> _State:
-    lm, forest, beam, _ = search
+    lms, forest, beam, _ = search
     first_cell, num_cells, group_class = chunk[FIRST_CELL], chunk[NUM_CELLS], chunk[GROUP_CLASS]
     cells = first_cell + jnp.arange(CELLS_PER_CHUNK)
     ranges = jax.lax.dynamic_slice_in_dim(forest.cell_groups, first_cell, CELLS_PER_CHUNK, 0)
@@ -207,23 +212,27 @@ def _fill_chunk(search: _Search, chunk: Array, state: _State) -> _State:
             lambda: jax.lax.switch(group_class, branches, state.chart.score[:, 0], ranges, unit),
             lambda: _neighbours(forest, beam, jax.tree.map(lambda array: array[0], found), state.chart.score, unit),
         )
-        score, piece = _evaluate(search, cells, candidates, estimate > IMPOSSIBLE / 2, state)
+        score, pieces = _evaluate(search, cells, candidates, estimate > IMPOSSIBLE / 2, state)
         return jax.tree.map(
             lambda array, part: jax.lax.dynamic_update_index_in_dim(array, part, number, 0),
             found,
-            _Found(score, candidates, piece),
+            _Found(score, candidates, pieces),
         )
 
-    found = jax.lax.fori_loop(0, NUM_ROUNDS, expand, _nothing_found(lm, beam))
-    return _keep_best(beam, first_cell, found, state)
+    found = jax.lax.fori_loop(0, NUM_ROUNDS, expand, _nothing_found(lms, beam))
+    return _keep_best(search, first_cell, found, state)
 
 
-def _nothing_found(lm: SearchLm, beam: Beam) -> _Found:
+def _nothing_found(lms: tuple[SearchLm, ...], beam: Beam) -> _Found:
     shape = (NUM_ROUNDS, CELLS_PER_CHUNK, beam.lanes)
     integers, numbers = jnp.zeros(shape, jnp.int32), jnp.zeros(shape, jnp.float32)
-    words = jnp.zeros((NUM_ROUNDS, columns_of(lm.order).num_words, *shape[1:]), jnp.int32)
-    piece = Piece(words, integers, jnp.zeros(shape, bool), integers, numbers, numbers)
-    return _Found(numbers, Candidates(integers, integers, integers, integers), piece)
+
+    def pieces_of(lm: SearchLm) -> Piece:
+        words = jnp.zeros((NUM_ROUNDS, columns_of(lm).num_words, *shape[1:]), jnp.int32)
+        features = jnp.zeros((NUM_ROUNDS, lm.num_features, *shape[1:]), jnp.float32)
+        return Piece(words, integers, jnp.zeros(shape, bool), integers, features, features)
+
+    return _Found(numbers, Candidates(integers, integers, integers, integers), tuple(map(pieces_of, lms)))
 
 
 def _best_rules(search: _Search, num_groups: int, best: Array, ranges: Array, unit: Array) -> tuple[Array, Candidates]:
@@ -238,9 +247,9 @@ def _best_rules(search: _Search, num_groups: int, best: Array, ranges: Array, un
     rule = jnp.arange(table_limit)[None, None]
     is_entry = rule < num_entries[..., None]
     scores = jnp.where(is_entry, forest.entry_score[jnp.where(is_entry, entry[..., None] + rule, 0)], IMPOSSIBLE)
-    total = (base[..., None] + scores).reshape(ranges.shape[0], -1)
+    total = (base[..., None] + scores).reshape(ranges.shape[0], -1).T
     estimate, index = _top(total, beam.rules, beam.lanes)
-    estimate = jnp.where(estimate >= estimate[:, :1] - beam.rule_slack * unit, estimate, 2 * IMPOSSIBLE)
+    estimate = jnp.where(estimate >= estimate.max(1, keepdims=True) - beam.rule_slack * unit, estimate, 2 * IMPOSSIBLE)
     group = jnp.take_along_axis(group, index // table_limit, 1)
     zeros = jnp.zeros_like(index)
     return estimate, Candidates(group, index % table_limit, zeros, zeros)
@@ -255,9 +264,9 @@ def _top_k(values: Array, num: int) -> tuple[Array, Array]:
     return jax.lax.optimization_barrier(jax.lax.top_k(values, num))
 
 
-def _top(values: Array, num: int, width: int) -> tuple[Array, Array]:
-    """The `num` largest of [Q, N] and their places, filled up to [Q, width] with IMPOSSIBLE and 0."""
-    top, index = _top_k(values, min(num, values.shape[1]))
+def _top(columns: Array, num: int, width: int) -> tuple[Array, Array]:
+    """The `num` largest of columns [N, Q] and their places, in no order, filled up to [Q, width]."""
+    top, index = largest(columns, min(num, columns.shape[0]))
     missing = ((0, 0), (0, width - top.shape[1]))
     return jnp.pad(top, missing, constant_values=2 * IMPOSSIBLE), jnp.pad(index, missing)
 
@@ -265,13 +274,13 @@ def _top(values: Array, num: int, width: int) -> tuple[Array, Array]:
 def _neighbours(forest: Forest, beam: Beam, found: _Found, chart_score: Array, unit: Array) -> tuple[Array, Candidates]:
     """The most promising (i, j) ≠ (0, 0) around the best candidates of round 1: [Q, M]."""
     rank, first, second = _grid(beam)
-    top_score, index = _top_k(found.score, min(beam.expanded, beam.rules))
+    top_score, index = _top_k(found.score[:, : beam.rules], min(beam.expanded, beam.rules))
     group, rule = (jnp.take_along_axis(array, index, 1) for array in found.candidates[:2])
-    losses = []
-    for column in (GAP_ONE, GAP_TWO):
+    estimate = top_score.T[rank]  # [N, Q]
+    for column, slot in ((GAP_ONE, first), (GAP_TWO, second)):
         kept = chart_score[forest.groups[:, column][group]]  # [Q, T, K]
-        losses.append((kept - kept[..., :1]).reshape(kept.shape[0], -1))
-    estimate = top_score[:, rank] + losses[0][:, rank * beam.kept + first] + losses[1][:, rank * beam.kept + second]
+        loss = (kept - kept[..., :1]).reshape(kept.shape[0], -1).T
+        estimate += loss[rank * beam.kept + slot]
     estimate, index = _top(estimate, beam.neighbours, beam.lanes)
     if top_score.shape[1] >= beam.kept:
         least = top_score[:, beam.kept - 1 : beam.kept] - beam.neighbour_slack * unit
@@ -300,86 +309,110 @@ def _grid(beam: Beam) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _evaluate(
     search: _Search, cells: Array, candidates: Candidates, is_valid: Array, state: _State
-) -> tuple[Array, Piece]:
-    """Scores candidates [Q, M] with the language model; pieces have axes [..., Q, M]."""
-    lm, forest, beam, _ = search
+) -> tuple[Array, tuple[Piece, ...]]:
+    """Scores candidates [Q, M] with the language models; pieces have axes [..., Q, M]."""
+    lms, forest, beam, _ = search
     shape = is_valid.shape
     group = forest.groups[candidates.group]  # [Q, M, 4]
     entry = jnp.where(is_valid, group[..., FIRST_ENTRY] + candidates.rule, 0)
     slots = ((GAP_ONE, candidates.first), (GAP_TWO, candidates.second))
     hypotheses = [group[..., gap] * beam.kept + slot for gap, slot in slots]
-    program = forest.entry_program[entry]  # [Q, M, MAX_PARTS]
-    first_row = forest.rows.shape[0]
-    parts = [
-        jnp.where(part >= 0, part, first_row + jnp.where(part == FIRST_GAP, *hypotheses)).reshape(-1)
-        for part in (program[..., place] for place in range(MAX_PARTS))
-    ]
-    mixture = None if forest.lm_mixture is None else jnp.repeat(forest.lm_mixture[cells], shape[1], 0)
-    joined = join(lm, state.rows, jnp.stack(parts), is_valid.reshape(-1), mixture, block=shape[1] * 8)
     flat = state.chart.score.reshape(-1)
-    base = forest.entry_score[entry] + (flat[hypotheses[0]] + flat[hypotheses[1]])
-    place = joined.place.reshape(shape)
-    piece = jax.tree.map(lambda array: array[..., place], joined.piece)
-    score = base + forest.lm_weight[cells][:, None] * piece.total
-    return jnp.where(is_valid, score, 2 * IMPOSSIBLE), piece
+    score = forest.entry_score[entry] + (flat[hypotheses[0]] + flat[hypotheses[1]])
+    pieces = []
+    for model, weight in enumerate(weights_by_lm(lms, forest.lm_weight[cells])):
+        program, first_row = forest.entry_program[model][entry], forest.rows[model].shape[0]  # [Q, M, MAX_PARTS]
+        parts = [
+            jnp.where(part >= 0, part, first_row + jnp.where(part == FIRST_GAP, *hypotheses)).reshape(-1)
+            for part in (program[..., place] for place in range(MAX_PARTS))
+        ]
+        mixture = forest.lm_mixture[model]
+        spread = None if mixture is None else jnp.repeat(mixture[cells], shape[1], 0)
+        joined = join(lms[model], state.rows[model], jnp.stack(parts), is_valid.reshape(-1), spread, block=shape[1] * 8)
+        piece = _at(joined.piece, joined.place.reshape(shape))
+        score = score + (weight * piece.total).sum(0)
+        pieces.append(piece)
+    return jnp.where(is_valid, score, 2 * IMPOSSIBLE), tuple(pieces)
 
 
-def _keep_best(beam: Beam, first_cell: Array, found: _Found, state: _State) -> _State:
+def _at(pieces: Any, place: Array) -> Any:
+    """Pieces [..., L] at places."""
+    return jax.tree.map(lambda array: array[..., place], pieces)
+
+
+def _keep_best(search: _Search, first_cell: Array, found: _Found, state: _State) -> _State:
     """Recombines, keeps K candidates of each cell and writes them into the chart."""
+    beam = search.beam
 
     def by_cell(array: Array) -> Array:  # [R, Q, M] → [Q, R·M]
         return jnp.moveaxis(array, 0, 1).reshape(array.shape[1], -1)
 
-    score, candidates = by_cell(found.score), jax.tree.map(by_cell, found.candidates)
-    num_cells, num = score.shape
-    ranked_score, index = _top_k(score, min(2 * beam.kept, num))
-    number, lane = index // beam.lanes, index % beam.lanes
-    flat = ((number * num_cells + jnp.arange(num_cells)[:, None]) * beam.lanes + lane).reshape(-1)
-    pieces = found.piece._replace(words=jnp.moveaxis(found.piece.words, 1, 0))
-    pieces = jax.tree.map(lambda array: array.reshape(*array.shape[:-3], -1)[..., flat], pieces)
-    rows = pack(pieces).reshape(*index.shape, -1)
-    twin = _first_equal(rows)  # [Q, 2K]
-    is_new = (twin == jnp.arange(index.shape[1])[None]) & (ranked_score > IMPOSSIBLE / 2)
-    slot = jnp.where(is_new, jnp.cumsum(is_new, 1) - 1, -1)
-    priority = jnp.where(is_new, -jnp.arange(index.shape[1], dtype=jnp.float32)[None], IMPOSSIBLE)
-    priority = jnp.pad(priority, ((0, 0), (0, max(0, beam.kept - index.shape[1]))), constant_values=IMPOSSIBLE)
-    is_kept, chosen = _top_k(priority, beam.kept)
-    is_kept = is_kept > IMPOSSIBLE / 2
-    chosen = jnp.where(is_kept, chosen, 0)
-
-    def take(array: Array) -> Array:
-        return jnp.take_along_axis(jnp.take_along_axis(array, index, 1), chosen, 1)
-
-    choice = pack_choice(candidates.rule, candidates.first, candidates.second)
-    kept_rows = jnp.take_along_axis(rows, chosen[..., None], 1).reshape(-1, rows.shape[-1])
-    first_row = state.rows.shape[0] - state.chart.score.size
-    chart = state.chart
+    chart, score, candidates = state.chart, by_cell(found.score), jax.tree.map(by_cell, found.candidates)
+    columns = (candidates.group, pack_choice(candidates.rule, candidates.first, candidates.second))
+    pieces = [_by_cell(piece) for piece in found.pieces]
+    is_real = score > IMPOSSIBLE / 2
+    leader = best_equal(jnp.concatenate([names_of(piece) for piece in pieces]), score)
+    is_own = (leader == jnp.arange(score.shape[1])[None]) & is_real
+    chosen, *kept = _best(is_own, score, columns, beam.kept)
     edges = chart.edges
     if edges is not None:
-        slot = jnp.take_along_axis(slot, twin, 1)
-        slot = jnp.where((slot < beam.kept) & (ranked_score > IMPOSSIBLE / 2), slot, -1)
-        ranked = [jnp.take_along_axis(array, index, 1) for array in (candidates.group, choice)]
-        edges = Edges(*(_written(*pair, first_cell) for pair in zip(edges, (ranked_score, *ranked, slot), strict=True)))
+        slot = _slots_of(chosen, kept[0] > IMPOSSIBLE / 2, leader)
+        more, *others = _best(is_real & ~is_own & (slot >= 0), score, columns, beam.kept)
+        own_slot = jnp.broadcast_to(jnp.arange(beam.kept)[None], chosen.shape)
+        slots = [own_slot, jnp.take_along_axis(slot, more, 1)]
+        slots = [jnp.where(part[0] > IMPOSSIBLE / 2, of, -1) for part, of in zip((kept, others), slots, strict=True)]
+        parts = zip((*kept, slots[0]), (*others, slots[1]), strict=True)
+        edges = Edges(
+            *(_written(old, jnp.concatenate(new, 1), first_cell) for old, new in zip(edges, parts, strict=True))
+        )
+    flat = (chosen + jnp.arange(score.shape[0])[:, None] * score.shape[1]).reshape(-1)
+    pieces = jax.tree.map(lambda array: array.reshape(*array.shape[:-2], -1)[..., flat], pieces)
+    first_row = state.rows[0].shape[0] - chart.score.size
     return _State(
-        _written(state.rows, kept_rows, first_row + first_cell * beam.kept),
+        tuple(
+            _written(old, pack(piece), first_row + first_cell * beam.kept)
+            for old, piece in zip(state.rows, pieces, strict=True)
+        ),
         Chart(
-            _written(chart.score, jnp.where(is_kept, take(score), IMPOSSIBLE), first_cell),
-            _written(chart.group, take(candidates.group), first_cell),
-            _written(chart.choice, take(choice), first_cell),
+            _written(chart.score, kept[0], first_cell),
+            _written(chart.group, kept[1], first_cell),
+            _written(chart.choice, kept[2], first_cell),
             edges,
-            chart.num_scored + (score > IMPOSSIBLE / 2).sum(dtype=jnp.int32),
+            chart.num_scored + is_real.sum(dtype=jnp.int32),
         ),
     )
 
 
-def _first_equal(rows: Array) -> Array:
-    """[Q, M] int32: the first row of the cell [Q, M, width] that the language model cannot tell from this one."""
-    num = rows.shape[1]
-    same = jnp.ones((rows.shape[0], num, num), bool)
-    for column in range(rows.shape[2] - 1):  # the estimate follows from the words
-        same &= rows[:, :, None, column] == rows[:, None, :, column]
-    return jnp.argmax(same, 2)
+def _best(is_wanted: Array, score: Array, columns: tuple[Array, ...], num: int) -> tuple[Array, ...]:
+    """[Q, num] each: places of the best wanted candidates of [Q, N], best first, their scores and other columns."""
+    missing = ((0, 0), (0, max(0, num - score.shape[1])))
+    values = jnp.pad(jnp.where(is_wanted, score, 2 * IMPOSSIBLE), missing, constant_values=2 * IMPOSSIBLE)
+    top, place = _top_k(values, num)
+    place = jnp.where(top > IMPOSSIBLE / 2, place, 0)
+    top = jnp.where(top > IMPOSSIBLE / 2, top, IMPOSSIBLE)
+    return (place, top, *(jnp.take_along_axis(column, place, 1) for column in columns))
+
+
+def _slots_of(chosen: Array, is_kept: Array, leader: Array) -> Array:
+    """[Q, N] int32: the hypothesis that a candidate is or was recombined into, -1 if it was dropped."""
+    num_cells, num = leader.shape
+    cell = jnp.arange(num_cells)[:, None]
+    slot = (
+        jnp.full((num_cells, num + 1), -1)
+        .at[cell, jnp.where(is_kept, chosen, num)]
+        .set(jnp.arange(chosen.shape[1])[None])
+    )
+    return jnp.take_along_axis(slot, leader, 1)
 
 
 def _written(array: Array, part: Array, start: Array) -> Array:
     return jax.lax.dynamic_update_slice_in_dim(array, part, start, 0)
+
+
+def _by_cell(piece: Piece) -> Piece:
+    """[R, Q, M] → [Q, R·M], and words and estimates [R, x, Q, M] → [x, Q, R·M]."""
+
+    def merged(array: Array) -> Array:
+        return jnp.moveaxis(array, 0, -2).reshape(*array.shape[1:-1], -1)
+
+    return jax.tree.map(merged, piece)

@@ -8,9 +8,11 @@ the right one's open words again and leaves all its other words as they are.
     columns 0..n-2   the open words (n is the order of the model)
     RIGHT            the automaton's state after the last word
     INFO             number of open words, + CLOSED if the rest does not depend on the left context
-    ESTIMATE         bits of float32: Σ of the open words' rest costs, each given the words of the piece before it
+    ESTIMATE…        bits of float32: Σ of the open words' rest costs, each given the words of the piece before it;
+                     one column for each feature of the model
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -31,35 +33,70 @@ from jaxsmt.lm.automaton import (
     Automaton,
     to_device,
 )
-from jaxsmt.lm.scoring import look_up, mix, score
+from jaxsmt.lm.scoring import look_up, mix
 from jaxsmt.text.vocabulary import PAD
 
 Array = Any
 CLOSED = 16
 COUNT_MASK = 15
+LINEAR, LOG_LINEAR, BOTH = "linear", "loglinear", "both"
+COMBINATIONS = (LINEAR, LOG_LINEAR, BOTH)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["automaton", "left_length", "rest_gain"], meta_fields=[])
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["automaton", "left_length", "rest_gain"],
+    meta_fields=["combination"],
+)
 @dataclass(frozen=True)
 class SearchLm:
-    """A language model as the search uses it.
+    """A language model as the search uses it: D models that share one automaton, as F features.
 
     automaton: without rest costs of its own.
     left_length: [S] int32, see `Automaton`.
     rest_gain: [S, D] float32: log rest − log p of the last word of the state's context, given the words before it; or
         no columns. Rest costs count for words that stay open; the word that closes a piece is scored by its log p.
+    combination: LINEAR: one feature, log Σ_d λ_d p_d; LOG_LINEAR: the D features log p_d (Koehn and Schroeder 2007);
+        BOTH: the former, then the latter.
     """
 
     automaton: Automaton
     left_length: Array
     rest_gain: Array
+    combination: str = LINEAR
 
     @property
     def order(self) -> int:
         return self.automaton.order
 
+    @property
+    def num_features(self) -> int:
+        return num_lm_features(self.combination, self.automaton.num_models)
 
-def prepare_lm(automaton: Automaton) -> SearchLm:
+    @property
+    def has_mixture(self) -> bool:
+        """Whether its features depend on weights λ of its models."""
+        return self.combination != LOG_LINEAR and self.automaton.num_models > 1
+
+    def features(self, log_p: Array, lm_mixture: Array | None) -> Array:
+        """[F, L] from the models' log p [L, D]; lm_mixture: [L, D], or None where there is none."""
+        parts = [] if self.combination == LOG_LINEAR else [mix(log_p, lm_mixture)[None]]
+        parts += [] if self.combination == LINEAR else [log_p.T]
+        return parts[0] if len(parts) == 1 else jnp.concatenate(parts)
+
+
+def num_lm_features(combination: str, num_models: int) -> int:
+    """F of D models."""
+    return {LINEAR: 1, LOG_LINEAR: num_models, BOTH: 1 + num_models}[combination]
+
+
+def weights_by_lm(lms: Sequence[SearchLm], lm_weight: Array) -> list[Array]:
+    """For each language model [F, B, 1], from the weights [B, M] of all their features."""
+    ends = np.cumsum([lm.num_features for lm in lms]).tolist()
+    return [lm_weight[:, begin:end].T[:, :, None] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def prepare_lm(automaton: Automaton, combination: str = LINEAR) -> SearchLm:
     """Brings a language model to the device, its rest costs laid out by state: one fetch a word instead of five."""
     num_arcs, num_words = len(automaton.arcs), len(automaton.unigrams)
     gain = _rest_gains(jax.tree.map(np.asarray, automaton))
@@ -67,7 +104,7 @@ def prepare_lm(automaton: Automaton) -> SearchLm:
         automaton, arc_rest=np.zeros((num_arcs, 0), np.float32), unigram_rest=np.zeros((num_words, 0), np.float32)
     )
     left_length = np.asarray(automaton.left_length).astype(np.int32)
-    return SearchLm(to_device(plain), jax.device_put(left_length), jax.device_put(gain))
+    return SearchLm(to_device(plain), jax.device_put(left_length), jax.device_put(gain), combination)
 
 
 def _rest_gains(automaton: Automaton) -> np.ndarray:
@@ -91,7 +128,7 @@ def _rest_gains(automaton: Automaton) -> np.ndarray:
 
 
 class Columns(NamedTuple):
-    """Where things stand in a row, for a model of one order."""
+    """Where things stand in a row, for one model; the estimates are the last columns."""
 
     num_words: int
     right: int
@@ -100,13 +137,13 @@ class Columns(NamedTuple):
     width: int
 
 
-def columns_of(order: int) -> Columns:
-    num_words = max(order - 1, 1)
-    return Columns(num_words, num_words, num_words + 1, num_words + 2, num_words + 3)
+def columns_of(lm: SearchLm) -> Columns:
+    num_words = max(lm.order - 1, 1)
+    return Columns(num_words, num_words, num_words + 1, num_words + 2, num_words + 2 + lm.num_features)
 
 
 class Piece(NamedTuple):
-    """Pieces under construction, one a lane; [L] each, words [n-1, L]."""
+    """Pieces under construction, one a lane; [L] each, but words [n-1, L], estimate and total [F, L]."""
 
     words: Array
     count: Array  # int32
@@ -118,9 +155,9 @@ class Piece(NamedTuple):
 
 def empty_pieces(lm: SearchLm, num: int) -> Piece:
     """Pieces without words; under a unigram model nothing is ever open."""
-    zeros = jnp.zeros(num, jnp.float32)
+    zeros = jnp.zeros((lm.num_features, num), jnp.float32)
     return Piece(
-        jnp.zeros((columns_of(lm.order).num_words, num), jnp.int32),
+        jnp.zeros((columns_of(lm).num_words, num), jnp.int32),
         jnp.zeros(num, jnp.int32),
         jnp.full(num, lm.order == 1),
         jnp.full(num, ROOT, jnp.int32),
@@ -138,14 +175,14 @@ def append_word(lm: SearchLm, piece: Piece, word: Array, is_active: Array, lm_mi
     log_p = found.log_p
     if lm.rest_gain.shape[1]:
         log_p = log_p + jnp.where((was_open & ~closes)[:, None], _at(lm.rest_gain, found.state), 0.0)
-    gain = jnp.where(is_active, mix(log_p, lm_mixture), 0.0)
+    gain = jnp.where(is_active[None], lm.features(log_p, lm_mixture), 0.0)
     place = jnp.arange(piece.words.shape[0])[:, None]
     return Piece(
         jnp.where(was_open[None] & (place == piece.count[None]), word[None], piece.words),
         count,
         piece.is_closed | (was_open & closes),
         jnp.where(is_active, found.state, piece.state),
-        piece.estimate + jnp.where(was_open, gain, 0.0),
+        piece.estimate + jnp.where(was_open[None], gain, 0.0),
         piece.total + gain,
     )
 
@@ -158,12 +195,18 @@ def pack(piece: Piece) -> Array:
     """[L, width] int32 rows."""
     info = piece.count + CLOSED * piece.is_closed
     bits = jax.lax.bitcast_convert_type(piece.estimate, jnp.int32)
-    return jnp.concatenate([piece.words, jnp.stack([piece.state, info, bits])]).T
+    return jnp.concatenate([piece.words, jnp.stack([piece.state, info]), bits]).T
+
+
+def names_of(piece: Piece) -> Array:
+    """[n + 1, ...] int32: all that the language model can tell pieces by; the estimate follows from the words."""
+    info = piece.count + CLOSED * piece.is_closed
+    return jnp.concatenate([piece.words, jnp.stack([piece.state, info])])
 
 
 @jax.jit
 def score_runs(lm: SearchLm, words: Array, longest: Array, lm_mixture: Array | None) -> tuple[Array, Array, Array]:
-    """Of runs of words [S, L], padded with PAD: rows [S, width], estimated and plain Σ log p [S].
+    """Of runs of words [S, L], padded with PAD: rows [S, width], estimated and plain Σ log p [F, S].
 
     longest: [] int32 the length of the longest run; no step is made beyond.
     """
@@ -171,18 +214,18 @@ def score_runs(lm: SearchLm, words: Array, longest: Array, lm_mixture: Array | N
     def step(position: Array, carry: tuple[Piece, Array]) -> tuple[Piece, Array]:
         piece, log_p = carry
         word = jax.lax.dynamic_index_in_dim(words, position, 1, keepdims=False)
-        found = score(lm.automaton, piece.state, word, lm_mixture)[0]
+        found = lm.features(look_up(lm.automaton, piece.state, word).log_p, lm_mixture)
         piece = append_word(lm, piece, word, word != PAD, lm_mixture)
-        return piece, log_p + jnp.where(word != PAD, found, 0.0)
+        return piece, log_p + jnp.where((word != PAD)[None], found, 0.0)
 
-    start = (empty_pieces(lm, words.shape[0]), jnp.zeros(words.shape[0], jnp.float32))
+    start = (empty_pieces(lm, words.shape[0]), jnp.zeros((lm.num_features, words.shape[0]), jnp.float32))
     piece, log_p = jax.lax.fori_loop(0, longest, step, start)
     return pack(piece), piece.total, log_p
 
 
 def start_row(lm: SearchLm) -> np.ndarray:
     """[width] int32: the row of <s>, which closes everything to its right."""
-    columns = columns_of(lm.order)
+    columns = columns_of(lm)
     row = np.zeros(columns.width, np.int32)
     row[columns.right] = int(lm.automaton.start)
     row[columns.info] = CLOSED
@@ -191,6 +234,6 @@ def start_row(lm: SearchLm) -> np.ndarray:
 
 def empty_row(lm: SearchLm) -> np.ndarray:
     """[width] int32: the row of no words at all."""
-    row = np.zeros(columns_of(lm.order).width, np.int32)
-    row[columns_of(lm.order).info] = CLOSED if lm.order == 1 else 0
+    row = np.zeros(columns_of(lm).width, np.int32)
+    row[columns_of(lm).info] = CLOSED if lm.order == 1 else 0
     return row

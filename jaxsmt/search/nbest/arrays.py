@@ -14,6 +14,7 @@ from jaxsmt.common.ragged import Ragged, concatenate, numbered_runs, ragged_from
 from jaxsmt.search.decoder import AnyDecoder, Request, complete_request
 from jaxsmt.search.nbest.derivation import RULE, Derivation
 from jaxsmt.search.nbest.kbest import Found, best_ways
+from jaxsmt.search.nbest.links import links_of
 from jaxsmt.search.nbest.rescoring import DerivationCounts, FeatureVectors, feature_vectors, no_reordering
 from jaxsmt.search.nbest.sources import Rooted, Source, sources_of
 from jaxsmt.search.nbest.unfold import Steps, steps_of, tokens_of
@@ -31,6 +32,7 @@ class NBestArrays:
     tokens: H rows of target ids; -1 - n stands for source word n, copied.
     features: of all derivations, computed from scratch.
     trees, place: parts of the lists, if they were kept, and [2, H] the part and the place there of each derivation.
+    links: H rows of (source position, target position), if they were kept.
     """
 
     sentence: np.ndarray
@@ -40,6 +42,7 @@ class NBestArrays:
     features: FeatureVectors
     trees: tuple[Rooted, ...]
     place: np.ndarray
+    links: Ragged | None = None
 
     def derivation(self, number: int) -> Derivation:
         """Derivation `number` with its tree, for segmentation and word alignment."""
@@ -56,28 +59,31 @@ class _Part(NamedTuple):
     tokens: Ragged
     counts: DerivationCounts
     trees: Rooted | None
+    links: Ragged | None
 
 
 def nbest_arrays(
     decoder: AnyDecoder, request: Request, size: int, distinct: bool = True, keep_trees: bool = False,
-    sizes: Sizes | None = None,
+    sizes: Sizes | None = None, keep_links: bool = False,
 ) -> NBestArrays:  # fmt: skip
     """Up to `size` derivations of every sentence, best first, with their features.
 
     distinct: of derivations with the same translation only the best.
     keep_trees: lets `NBestArrays.derivation` be called; the edges of all charts then stay in memory.
     sizes: static sizes of the batches, instead of chosen ones.
+    keep_links: the derivations have their word links.
     """
-    request = complete_request(request, decoder.rules)
+    request = complete_request(request, decoder.rules, decoder.lms)
     parts: list[_Part] = []
     for source, found in _found(decoder, request, size, distinct, sizes):
-        new = _parts(decoder, source, found)
+        new = _parts(decoder, source, found, keep_links)
         parts += new if keep_trees else [part._replace(trees=None) for part in new]
     sentence = np.concatenate([np.zeros(0, np.int64), *(part.sentence for part in parts)])
     order = np.argsort(sentence, kind="stable")
     sentence = sentence[order]
     tokens = concatenate([ragged_from_rows([]), *(part.tokens for part in parts)]).take(order)
     counts = _joined([part.counts for part in parts], order, decoder.rules)
+    links = [part.links for part in parts if part.links is not None]
     return NBestArrays(
         sentence,
         np.searchsorted(sentence, np.arange(len(request.sentences) + 1)),
@@ -86,6 +92,7 @@ def nbest_arrays(
         feature_vectors(decoder, request, sentence, tokens, counts),
         tuple(part.trees for part in parts if part.trees is not None),
         _places([len(part.sentence) for part in parts])[:, order],
+        concatenate([ragged_from_rows([], width=2), *links]).take(order) if keep_links else None,
     )
 
 
@@ -116,7 +123,7 @@ def _scores(source: Source, found: Found) -> np.ndarray:
     return (source.start_score() + graph.score)[of] - found.ways.loss[found.way] * graph.unit[of]
 
 
-def _parts(decoder: AnyDecoder, source: Source, parts: list[Found]) -> list[_Part]:
+def _parts(decoder: AnyDecoder, source: Source, parts: list[Found], keep_links: bool) -> list[_Part]:
     steps = [steps_of(found) for found in parts]
     features = _features_of_sides(decoder, source, parts, steps)
     return [
@@ -126,9 +133,15 @@ def _parts(decoder: AnyDecoder, source: Source, parts: list[Found]) -> list[_Par
             tokens_of(own, found.sides, found.ways.length[found.way]),
             source.counts(decoder.rules, found, own, features),
             source.trees(found),
+            _links(decoder, source, found, own) if keep_links else None,
         )
         for found, own in zip(parts, steps, strict=True)
     ]
+
+
+def _links(decoder: AnyDecoder, source: Source, found: Found, steps: Steps) -> Ragged:
+    places = source.places(found, steps)
+    return links_of(decoder.rules.grammar, found.sides, steps, places, len(found.way))
 
 
 def _features_of_sides(decoder: AnyDecoder, source: Source, parts: list[Found], steps: list[Steps]) -> np.ndarray:

@@ -42,6 +42,15 @@ MOSES_NAMES = {
 }
 
 
+def _column(features: FeatureVectors, name: str, row: int) -> str:
+    """The values of a feature; where there are several language models, each has a name of its own."""
+    values = [f"{value:.6g}" for value in np.atleast_1d(getattr(features, name)[row])]
+    if name != "lm" or len(values) == 1:
+        return f"{MOSES_NAMES[name]}= {' '.join(values)}"
+    names = (own.replace("_", "-") for own in features.lm_names)  # Moses takes '_' for the mark of sparse features
+    return " ".join(f"{own}= {value}" for own, value in zip(names, values, strict=True))
+
+
 def nbest_lines(
     number: int,
     outputs: Sequence[Sequence[str]],
@@ -60,10 +69,7 @@ def nbest_lines(
     for place, words in enumerate(outputs):
         row = first + place
         fields = [*(["unknown"] if with_unknown else []), "lm", "word_penalty", "phrase_penalty", "rule", *own]
-        columns = " ".join(
-            f"{MOSES_NAMES[name]}= {' '.join(f'{value:.6g}' for value in np.atleast_1d(getattr(features, name)[row]))}"
-            for name in fields
-        )
+        columns = " ".join(_column(features, name, row) for name in fields)
         line = f"{number} ||| {' '.join(words)}  |||  {columns} ||| {features.score[row]:.6g}"
         if alignments is not None:
             line += " ||| " + " ".join(f"{source}-{target}" for source, target in alignments[place])

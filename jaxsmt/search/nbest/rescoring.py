@@ -1,12 +1,13 @@
 """Exact feature vectors: derivations scored from scratch, without the chart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.lm.scoring import word_log_probs
+from jaxsmt.search.chart.rows import LINEAR, LOG_LINEAR, SearchLm
 from jaxsmt.search.decoder import AnyDecoder, Request, StackDecoder, complete_request
 from jaxsmt.search.nbest.derivation import GLUE, RULE, START, SWAP, UNKNOWN_WORD, Derivation
 from jaxsmt.search.rules.model import RuleModel, num_orientations
@@ -19,13 +20,14 @@ from jaxsmt.text.vocabulary import NUM_RESERVED
 class FeatureVectors:
     """Features h of H derivations; their scores are w·h. Definitions as in `SearchWeights`.
 
-    names: of the rule features.
-    lm, word_penalty, phrase_penalty, glue, swap, unknown, distortion: [H] float64; rule: [H, F] float64.
-    reordering: [H, O] float64.
+    names: of the rule features; lm_names: of the M features of language models.
+    word_penalty, phrase_penalty, glue, swap, unknown, distortion: [H] float64.
+    lm: [H, M] float64; rule: [H, F]; reordering: [H, O].
     score: [H] float64.
     """
 
     names: tuple[str, ...]
+    lm_names: tuple[str, ...]
     lm: np.ndarray
     word_penalty: np.ndarray
     phrase_penalty: np.ndarray
@@ -61,7 +63,7 @@ def rescore(
     decoder: AnyDecoder, request: Request, derivations: Sequence[Derivation], rows: Sequence[int] | None = None
 ) -> FeatureVectors:
     """The features of derivations of sentences `rows` (one for each sentence unless given)."""
-    request = complete_request(request, decoder.rules)
+    request = complete_request(request, decoder.rules, decoder.lms)
     of = np.arange(len(derivations)) if rows is None else np.asarray(rows, np.int64)
     tokens = ragged_from_rows([derivation.tokens for derivation in derivations])
     rule_sums = _rule_sums(decoder, request, of, derivations)
@@ -79,7 +81,6 @@ def feature_vectors(
     """The features of derivations of sentences `of` [H] with output `tokens`; the request is complete."""
     weights = {name: value[of].astype(np.float64) for name, value in vars(request.weights).items()}
     columns = {
-        "lm": lm_scores(decoder, request, of, tokens),
         "word_penalty": -(tokens.lengths + float(decoder.end_words)),
         "phrase_penalty": counts.num_rules.astype(np.float64),
         "glue": counts.num_glue * GLUE_STEP,
@@ -87,10 +88,21 @@ def feature_vectors(
         "unknown": counts.num_unknown * UNKNOWN_STEP,
         "distortion": counts.distortion,
     }
-    vectors = {"rule": counts.rule, "reordering": counts.reordering}
+    vectors = {
+        "rule": counts.rule,
+        "lm": lm_features(decoder, request, of, tokens),
+        "reordering": counts.reordering,
+    }
     score = sum((weights[name] * value).sum(1) for name, value in vectors.items())
     score = score + sum(weights[name] * value for name, value in columns.items())
-    return FeatureVectors(decoder.rules.grammar.feature_names, score=score, **vectors, **columns)
+    lm_names = tuple(name for own in decoder.targets for name in own.names)
+    return FeatureVectors(decoder.rules.grammar.feature_names, lm_names, score=score, **vectors, **columns)
+
+
+def features_at(features: FeatureVectors, rows: np.ndarray) -> FeatureVectors:
+    """The features of some derivations."""
+    columns = {name: value for name, value in vars(features).items() if name not in ("names", "lm_names")}
+    return replace(features, **{name: value[rows] for name, value in columns.items()})
 
 
 def no_reordering(rules: RuleModel, num: int) -> tuple[np.ndarray, np.ndarray]:
@@ -98,27 +110,36 @@ def no_reordering(rules: RuleModel, num: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(num), np.zeros((num, num_orientations(rules)))
 
 
-def lm_scores(decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged) -> np.ndarray:
-    """[H] float64: log p of the outputs of sentences `of` [H], with </s>."""
-    words = _lm_words(decoder, request, of, tokens)
-    log_p = word_log_probs(decoder.lm.automaton, words)
+def lm_features(decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged) -> np.ndarray:
+    """[H, M] float64: log p of the outputs of sentences `of` [H], with </s>, under each language model."""
+    parts = []
+    for number, own in enumerate(decoder.targets):
+        log_p = word_log_probs(own.lm.automaton, _lm_words(number, own.lm_ids, request, of, tokens))
+        values = _lm_values(own.lm, log_p, None if (given := request.lm_mixture[number]) is None else given[of])
+        parts.append(np.add.reduceat(values, log_p.offsets[:-1]) if len(of) else values)  # a row has </s> at least
+    return np.concatenate(parts, 1)
+
+
+def _lm_values(lm: SearchLm, log_p: Ragged, lm_mixture: np.ndarray | None) -> np.ndarray:
+    """[T, F] float64: the features of words, from log p [T, D] and mixtures of the rows."""
     values = log_p.values.astype(np.float64)
-    if request.lm_mixture is None:
-        mixed = values[:, 0]
-    else:
+    if lm.combination == LOG_LINEAR:
+        return values
+    mixed = values[:, :1]
+    if lm_mixture is not None:
         with np.errstate(divide="ignore"):
-            weights = np.log(request.lm_mixture[of].astype(np.float64))
-        mixed = np.logaddexp.reduce(values + weights[log_p.row_index], axis=1)
-    return np.add.reduceat(mixed, log_p.offsets[:-1]) if len(of) else np.zeros(0)  # each row has </s> at least
+            weights = np.log(lm_mixture.astype(np.float64))
+        mixed = np.logaddexp.reduce(values + weights[log_p.row_index], axis=1, keepdims=True)
+    return mixed if lm.combination == LINEAR else np.concatenate([mixed, values], 1)
 
 
-def _lm_words(decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
-    """The outputs in the language model's ids."""
+def _lm_words(number: int, lm_ids: np.ndarray, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
+    """The outputs in the ids of language model `number`."""
     assert request.copy_ids is not None
     first = np.repeat(request.sentences.offsets[:-1][of], tokens.lengths)
     is_copied = tokens.values < NUM_RESERVED  # -1 - n: source word n
-    words = decoder.lm_ids[np.maximum(tokens.values, 0)]
-    words[is_copied] = request.copy_ids[(first - 1 - tokens.values)[is_copied]]
+    words = lm_ids[np.maximum(tokens.values, 0)]
+    words[is_copied] = request.copy_ids[(first - 1 - tokens.values)[is_copied], number]
     return Ragged(words, tokens.offsets)
 
 

@@ -10,6 +10,7 @@ from jaxsmt.search.decoder import AnyDecoder, DecodedBatch, Request, StackDecode
 from jaxsmt.search.nbest.derivation import END, GLUE, RULE, SWAP, UNKNOWN_WORD, Node
 from jaxsmt.search.nbest.hypergraph import Hypergraph, hypergraph_of
 from jaxsmt.search.nbest.kbest import Found
+from jaxsmt.search.nbest.links import Places
 from jaxsmt.search.nbest.rescoring import DerivationCounts, no_reordering
 from jaxsmt.search.nbest.sides import Sides, sides_of
 from jaxsmt.search.nbest.unfold import Steps, Trees, sums_by_owner
@@ -56,6 +57,10 @@ class Source(Protocol):
         """features: [U + N, F] of the sides."""
         ...
 
+    def places(self, found: Found, steps: Steps) -> Places:
+        """Where the rule applications stand in the source."""
+        ...
+
 
 @dataclass(frozen=True)
 class ChartSource:
@@ -90,6 +95,13 @@ class ChartSource:
             np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
             *no_reordering(rules, num),
         )
+
+    def places(self, found: Found, steps: Steps) -> Places:
+        plan, ways = self.batch.plan, found.ways
+        cell = found.graph.cell[ways.edge]  # way 0 is no way
+        width = np.where(np.arange(len(cell)) > 0, plan.cell_end[cell] - plan.cell_start[cell], 0)
+        own = cell[steps.way]
+        return Places(plan.cell_start[own], plan.cell_end[own], width[ways.below[:, steps.way]])
 
 
 @dataclass(frozen=True)
@@ -137,6 +149,10 @@ class StackSource:
             np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
             *reordering_features(rules, phrases_of(self.stack, found), profile, self.profiles.mixture),
         )
+
+    def places(self, found: Found, steps: Steps) -> Places:
+        group = found.graph.group[found.ways.edge[steps.way]]
+        return Places(self.stack.start[group], self.stack.end[group], np.zeros((2, len(group)), np.int64))
 
 
 def sources_of(decoder: AnyDecoder, request: Request, sizes: Sizes | None) -> Iterator[Source]:

@@ -19,12 +19,14 @@ class Steps(NamedTuple):
     owner: [T] the derivation; side: [T] what is written, a place in `Sides`.
     at: [T] the place in the derivation's output at which the application's part begins.
     gaps: [2, T] numbers of words in the first and the second gap of its target side.
+    way: [T] its place in `Ways`.
     """
 
     owner: np.ndarray
     side: np.ndarray
     at: np.ndarray
     gaps: np.ndarray
+    way: np.ndarray
 
 
 def steps_of(found: Found) -> Steps:
@@ -39,7 +41,7 @@ def steps_of(found: Found) -> Steps:
         swapped = sides.is_swapped[side]
         below = np.where(swapped, below[::-1], below)  # in the order of the target side
         gaps = ways.length[below]
-        parts.append(Steps(owner, side, at, gaps))
+        parts.append(Steps(owner, side, at, gaps, way))
         if not below.any():
             return Steps(*(np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True)))
         starts = [at + sides.run_length[side, 0]]

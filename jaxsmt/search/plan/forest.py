@@ -5,6 +5,7 @@ S[e]     the first e words: S[k] X[k, e] for all k
 end      the whole sentence, S[n] </s>
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -157,10 +158,13 @@ def plan_batch(
     groups: Groups,
     lists: RuleLists,
     profiles: Profiles,
-    start_row: np.ndarray,
+    start_rows: Sequence[np.ndarray],
     sizes: Sizes,
 ) -> Plan:
-    """Numbers the cells by level, sorts groups by cell and fills everything up to `sizes`."""
+    """Numbers the cells by level, sorts groups by cell and fills everything up to `sizes`.
+
+    start_rows: of <s>, by language model.
+    """
     cells = sorted_distinct(groups.cell)  # some may be left without groups, and stay empty
     groups = _usable(layout, groups)
     num_sentences = len(layout.lengths)
@@ -187,20 +191,23 @@ def plan_batch(
     zeros = np.zeros(num_sentences, np.int64)
     cell_sentence = described(sentence, np.arange(num_sentences))
     profile = profiles.of_sentence[cell_sentence]
-    weights, lm_mixture = profiles.weights, profiles.lm_mixture
+    weights = profiles.weights
     first_chunked = 1 + num_sentences
     chunks = _chunks(level[order], group_class[order], first_chunked)
     forest = Forest(
-        rows=filled_rows(lists.rows, sizes.rows),
+        rows=tuple(filled_rows(rows, sizes.rows) for rows in lists.rows),
         entry_score=filled_rows(lists.score, sizes.entries),
-        entry_program=filled_rows(lists.program, sizes.entries),
+        entry_program=tuple(filled_rows(program, sizes.entries) for program in lists.program),
         groups=filled_rows(table.astype(np.int32), sizes.groups),
         cell_groups=filled_rows(np.stack([first_group[:-1], np.diff(first_group)], 1).astype(np.int32), sizes.cells),
         lm_weight=filled_rows(weights.lm[profile].astype(np.float32), sizes.cells),
         weight_norm=filled_rows(weights.norm[profile].astype(np.float32), sizes.cells),
-        lm_mixture=None if lm_mixture is None else filled_rows(lm_mixture[profile].astype(np.float32), sizes.cells),
+        lm_mixture=tuple(
+            None if mixture is None else filled_rows(mixture[profile].astype(np.float32), sizes.cells)
+            for mixture in profiles.lm_mixture
+        ),
         start_cells=filled_rows(number[starts].astype(np.int32), sizes.sentences),
-        start_row=start_row,
+        start_row=tuple(start_rows),
         chunks=filled_rows(chunks, sizes.cells),
         num_chunks=np.int32(len(chunks)),
     )

@@ -22,7 +22,7 @@ from jaxsmt.search.plan.matching import Matches
 from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.plan.ranking import Ranking
 from jaxsmt.search.rules.grammar import Programs
-from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP, SearchWeights
+from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP
 from jaxsmt.text.vocabulary import NONTERMINALS, PAD, SENTENCE_END
 
 X1, X2 = NONTERMINALS
@@ -33,43 +33,46 @@ Spans = Mapping[tuple[int, int, int], Sequence[int]]  # (sentence, start, end) �
 class SpecialEntries:
     """Entries that are no rules of the grammar, in the making; one list each, after the `num_lists` lists of rules.
 
-    Sides are target ids of the language model; forced: target ids where the kind is FORCED.
+    sides: target ids in each of the `num_lms` language models; forced: target ids where the kind is FORCED.
     """
 
     num_lists: int
+    num_lms: int = 1
     kinds: list[int] = field(default_factory=list)
     profiles: list[int] = field(default_factory=list)
-    sides: list[list[int]] = field(default_factory=list)
+    sides: list[Sequence[Sequence[int]]] = field(default_factory=list)
     forced: list[tuple[int, ...]] = field(default_factory=list)
 
-    def add(self, kind: int, profile: int, side: list[int], forced: tuple[int, ...] = ()) -> int:
-        """The number of the new entry's list."""
+    def add(self, kind: int, profile: int, sides: Sequence[Sequence[int]], forced: tuple[int, ...] = ()) -> int:
+        """The number of the new entry's list; sides: by language model."""
         self.kinds.append(kind)
         self.profiles.append(profile)
-        self.sides.append(side)
+        self.sides.append(sides)
         self.forced.append(forced)
         return self.num_lists + len(self.kinds) - 1
 
     def add_by_sentence(self, kind: int, side: list[int], profiles: Profiles) -> np.ndarray:
         """[B]: the list of an entry that all sentences have, each under its own profile."""
-        return np.array([self.add(kind, user, side) for user in range(len(profiles.weights.lm))])[profiles.of_sentence]
+        sides = [side] * self.num_lms
+        return np.array([self.add(kind, user, sides) for user in range(len(profiles))])[profiles.of_sentence]
 
-    def scores(self, programs: Programs, weights: SearchWeights) -> np.ndarray:
-        """[Z] float32: w·h with the language model's estimate; programs: of the sides, in order."""
-        kinds, profile = np.array(self.kinds, np.int64), np.array(self.profiles, np.int64)
+    def scores(self, programs: Sequence[Programs], profiles: Profiles) -> np.ndarray:
+        """[Z] float32: w·h with the language models' estimates; programs: of the sides, in order, by model."""
+        kinds, profile, weights = np.array(self.kinds, np.int64), np.array(self.profiles, np.int64), profiles.weights
         return (
             weights.phrase_penalty[profile]
-            - weights.word_penalty[profile] * programs.num_words
+            - weights.word_penalty[profile] * programs[0].num_words
             + weights.glue[profile] * GLUE_STEP * (kinds == GLUE)
             + weights.swap[profile] * (kinds == SWAP)
             + weights.unknown[profile] * UNKNOWN_STEP * (kinds == UNKNOWN_WORD)
-            + weights.lm[profile] * programs.estimate
+            + profiles.lm_scores(profile, [own.estimate for own in programs])
         ).astype(np.float32)
 
-    def side_array(self) -> np.ndarray:
-        """[Z, L] int32"""
-        table = np.full((len(self.sides), max(map(len, self.sides), default=1) or 1), PAD, np.int32)
-        for row, side in zip(table, self.sides, strict=True):
+    def side_array(self, lm: int) -> np.ndarray:
+        """[Z, L] int32 in the ids of language model `lm`."""
+        sides = [by_lm[lm] for by_lm in self.sides]
+        table = np.full((len(sides), max(map(len, sides), default=1) or 1), PAD, np.int32)
+        for row, side in zip(table, sides, strict=True):
             row[: len(side)] = side
         return table
 
@@ -126,22 +129,36 @@ def unknown_positions(layout: Layout, matches: Matches, forced: Spans) -> tuple[
 class BatchSentences:
     """The B sentences of a batch.
 
-    copy_ids: their words as the language model knows them.
-    forced: (sentence, start, end) → target ids; forced_lm: the same in the language model's ids.
+    copy_ids: [T, N] their words as each language model knows them.
+    forced: (sentence, start, end) → target ids; forced_lm: the same in the ids of each language model.
     """
 
     layout: Layout
     profiles: Profiles
     copy_ids: Ragged
     forced: Spans
-    forced_lm: Mapping[tuple[int, int, int], list[int]]
+    forced_lm: Mapping[tuple[int, int, int], list[list[int]]]
+
+    @property
+    def num_lms(self) -> int:
+        """N"""
+        return self.copy_ids.values.shape[1]
+
+    def copied_sides(self, sentence: np.ndarray, position: np.ndarray, drop: bool) -> np.ndarray:
+        """[A, N] int32: words as each language model knows them, PAD where they are dropped."""
+        found = self.copy_ids.values[self.copy_ids.offsets[sentence] + position]
+        return np.full_like(found, PAD) if drop else found
+
+    def special_entries(self, ranking: Ranking) -> SpecialEntries:
+        """None yet, behind the lists of a ranking."""
+        return SpecialEntries(ranking.num_lists, self.num_lms)
 
 
 def all_groups(
     batch: BatchSentences, ranking: Ranking, swap_span: int, drop_unknown: bool
 ) -> tuple[Groups, SpecialEntries]:
     """All rule applications of a batch, and the entries beside its rules."""
-    layout, profiles, entries = batch.layout, batch.profiles, SpecialEntries(ranking.num_lists)
+    layout, profiles, entries = batch.layout, batch.profiles, batch.special_entries(ranking)
     glue = entries.add_by_sentence(GLUE, [X1, X2], profiles)
     end = entries.add_by_sentence(END, [X1, SENTENCE_END], profiles)
     parts = [
@@ -163,19 +180,20 @@ def all_groups(
 def _unknown_words(batch: BatchSentences, matches: Matches, entries: SpecialEntries, drop_unknown: bool) -> Groups:
     """Words without a translation of their own, copied or dropped."""
     sentence, position = unknown_positions(batch.layout, matches, batch.forced)
-    copies = batch.copy_ids
-    words = np.full(len(sentence), PAD) if drop_unknown else copies.values[copies.offsets[sentence] + position]
-    keys, place = np.unique(batch.profiles.of_sentence[sentence].astype(np.int64) << 32 | words, return_inverse=True)
+    words = batch.copied_sides(sentence, position, drop_unknown)
+    keys = np.concatenate([batch.profiles.of_sentence[sentence][:, None], words], 1)
+    keys, place = np.unique(keys, axis=0, return_inverse=True)
     lists = [
-        entries.add(UNKNOWN_WORD, int(key >> 32), [] if drop_unknown else [int(key & 0xFFFFFFFF)]) for key in keys
+        entries.add(UNKNOWN_WORD, profile, [[] if drop_unknown else [word] for word in own])
+        for profile, *own in keys.tolist()
     ]
     return _plain(batch.layout.span(sentence, position, position + 1), np.array(lists, np.int64)[place.reshape(-1)])
 
 
 def _forced_spans(batch: BatchSentences, entries: SpecialEntries) -> Iterator[Groups]:
     for (row, start, end), tokens in sorted(batch.forced.items()):
-        profile, side = int(batch.profiles.of_sentence[row]), batch.forced_lm[row, start, end]
-        number = entries.add(FORCED, profile, side, tuple(tokens))
+        profile, sides = int(batch.profiles.of_sentence[row]), batch.forced_lm[row, start, end]
+        number = entries.add(FORCED, profile, sides, tuple(tokens))
         yield _plain(batch.layout.span(np.array([row]), np.array([start]), np.array([end])), np.array([number]))
 
 

@@ -5,7 +5,7 @@ lists. Where features have upper bounds that no mixture changes, a list is sorte
 only its head is scored: enough to find the best, and all that might be among them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,18 +15,26 @@ from jaxsmt.search.plan.matching import Matches
 from jaxsmt.search.plan.pairs import pair_lists, usable_matches
 from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.rules.grammar import Programs
-from jaxsmt.search.rules.model import BoundedRules, PairLists, RuleModel, SpanRules
+from jaxsmt.search.rules.model import BoundedRules, PairLists, RuleModel
 
 FIRST_TRIED = 1.6  # of a long list so many times the table limit are scored first, in the order of their bounds
 BOUND_ERROR = 1e-4  # bounds and scores are rounded, more so the larger they are
 
-ProgramsFn = Callable[[np.ndarray, np.ndarray, Profiles], tuple[Programs, np.ndarray]]
+
+class PlacedPrograms(NamedTuple):
+    """Targets compiled for a language model, and the places there [A] of those that were asked for."""
+
+    programs: Programs
+    place: np.ndarray
+
+
+ProgramsFn = Callable[[np.ndarray, np.ndarray, Profiles], Sequence[PlacedPrograms]]
 
 
 class RankedRules(NamedTuple):
     """Entries by (list, score descending, pair); [E] each.
 
-    target: place in the programs.
+    target: [N, E] places in the programs of each language model.
     """
 
     pair: np.ndarray
@@ -38,11 +46,12 @@ class RankedRules(NamedTuple):
 class Ranking(NamedTuple):
     """What matches may use.
 
+    programs: of each language model.
     entries: of lists 0..num_lists - 1, with places in `programs`.
     matches: [M] those with a rule; rule_list: [M] their lists.
     """
 
-    programs: Programs
+    programs: tuple[Programs, ...]
     entries: RankedRules
     matches: Matches
     rule_list: np.ndarray
@@ -66,22 +75,23 @@ def rank_rules(
 ) -> Ranking:
     """The best rules of each list, `table_limit` at the most.
 
-    programs_fn: compiled targets, and the places there of pairs [A] for profiles [A].
+    programs_fn: for each language model compiled targets, and the places there of pairs [A] for profiles [A].
     """
     weights, profile_of_match = profiles.weights, profiles.of_sentence[matches.sentence]
-    by_span = rules if isinstance(rules, SpanRules) else None
-    bounded = rules if isinstance(rules, BoundedRules) and by_span is None else None
-    if (weights.rule < 0).any():
+    by_span, bounded = rules.by_span, rules.bounded
+    if by_span is not None or (weights.rule < 0).any():
         bounded = None  # there are no bounds from below
     is_shared = bounded is not None or by_span is not None
     of_sentence = _without_mixture(profiles)[profiles.of_sentence] if is_shared else profiles.of_sentence
     lists = pair_lists(rules.grammar, matches, of_sentence)
     if by_span is not None:
         lists = by_span.refine(lists, profile_of_match, profiles.mixture)
-    programs, target = programs_fn(lists.pairs, lists.profile_of_pair, profiles)
-    profile, num_words = lists.profile_of_pair, programs.num_words[target].astype(np.float32)
+    compiled = programs_fn(lists.pairs, lists.profile_of_pair, profiles)
+    profile = lists.profile_of_pair
+    num_words = compiled[0].programs.num_words[compiled[0].place].astype(np.float32)
     penalties = weights.phrase_penalty[profile] - weights.word_penalty[profile] * num_words
-    outside = penalties + weights.lm[profile] * programs.log_p[target]  # Moses, too, ranks with the words' log p
+    # Moses, too, ranks with the words' log p
+    outside = penalties + profiles.lm_scores(profile, [own.log_p[place] for own, place in compiled])
     if bounded is not None:
         found = _by_bounds(bounded, lists, outside, profile_of_match, profiles, table_limit)
     else:
@@ -90,15 +100,18 @@ def rank_rules(
     ranked_by = outside[found.place] + (found.own if few.ranking is None else few.ranking)
     best = best_of_lists(ranked_by, few.list_of_pair, table_limit)
     kept = found.place[best]
-    score = found.own[best] + penalties[kept] + weights.lm[profile[kept]] * programs.estimate[target[kept]]
-    entries = RankedRules(few.pairs[best], few.list_of_pair[best], score, target[kept])
+    target = np.stack([place[kept] for _, place in compiled])
+    estimates = [own.estimate[place] for (own, _), place in zip(compiled, target, strict=True)]
+    score = found.own[best] + penalties[kept] + profiles.lm_scores(profile[kept], estimates)
+    entries = RankedRules(few.pairs[best], few.list_of_pair[best], score, target)
+    programs = tuple(own for own, _ in compiled)
     return Ranking(programs, entries, *usable_matches(matches, few, entries.list), len(few.profile))
 
 
 def _without_mixture(profiles: Profiles) -> np.ndarray:
     """[U]: the first profile that differs in nothing but the mixture."""
-    parts = [*vars(profiles.weights).values(), *([] if profiles.lm_mixture is None else [profiles.lm_mixture])]
-    columns = np.concatenate([part.reshape(len(profiles.weights.lm), -1) for part in parts], 1)
+    parts = [*vars(profiles.weights).values(), *(part for part in profiles.lm_mixture if part is not None)]
+    columns = np.concatenate([part.reshape(len(profiles), -1) for part in parts], 1)
     _, first, place = np.unique(columns, axis=0, return_index=True, return_inverse=True)
     return first[place.reshape(-1)]
 

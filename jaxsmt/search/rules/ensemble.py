@@ -22,8 +22,9 @@ from jax import Array
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.sizes import power_of_two
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_union
-from jaxsmt.search.rules.mixtures import check_epsilon
-from jaxsmt.search.rules.orientations import ComponentOrientations, names_of, nothing
+from jaxsmt.search.rules.mixtures import ComponentRules, check_epsilon
+from jaxsmt.search.rules.model import BoundedRules
+from jaxsmt.search.rules.orientations import ComponentOrientations
 from jaxsmt.tm.component_table import ComponentTable
 from jaxsmt.tm.selection import MIN_SIZE
 from jaxsmt.tm.union import UnionView
@@ -77,7 +78,7 @@ def mix_scores(scores: Array, weights: Array, operation: str, epsilon: float) ->
 
 
 @dataclass(frozen=True)
-class EnsembleRules:
+class EnsembleRules(ComponentRules, BoundedRules):
     """D components under wsum, wmax or prod; one feature, the mixed score.
 
     scores: [P, D] float32 of the union's pairs, −∞ where a component lacks the pair.
@@ -120,21 +121,13 @@ class EnsembleRules:
             result[at : at + size] = np.asarray(mixed)[: len(few)]
         return result
 
-    @property
-    def orientation_names(self) -> tuple[str, ...]:
-        return names_of(self.own)
-
-    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
-        if self.own is None:
-            return nothing(pair_index)
-        assert mixture is not None
-        weights = mixture[profile_index]
+    def mix_orientations(self, own: ComponentOrientations, pair_index: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if self.config.operation == "prod":
-            return self.own.geometric(pair_index, weights)
+            return own.geometric(pair_index, weights)
         if self.config.operation == "wmax":
             log_weights = np.log(weights, out=np.full(weights.shape, -np.inf), where=weights > 0)
-            return self.own.of_component(pair_index, (log_weights + self.scores[pair_index]).argmax(1))
-        return self.own.linear(pair_index, weights)
+            return own.of_component(pair_index, (log_weights + self.scores[pair_index]).argmax(1))
+        return own.linear(pair_index, weights)
 
 
 def check_component_weights(mixture: Any, names: Sequence[str], num_sentences: int) -> np.ndarray:

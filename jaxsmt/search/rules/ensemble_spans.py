@@ -24,14 +24,14 @@ from jaxsmt.search.rules.ensemble import (
     score_grammar,
 )
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_union
-from jaxsmt.search.rules.model import PairLists
-from jaxsmt.search.rules.orientations import names_of, nothing, own_orientations
+from jaxsmt.search.rules.model import PairLists, SpanRules, TableOrientations
+from jaxsmt.search.rules.orientations import own_orientations
 from jaxsmt.tm.component_table import ComponentTable
 from jaxsmt.tm.union import UnionView
 
 
 @dataclass(frozen=True)
-class SwitchRules:
+class SwitchRules(TableOrientations, SpanRules):
     """D components of which one is chosen for each span; one feature, its score.
 
     A rule of the grammar is a rule of one component (a row of the component table): a derivation names the component
@@ -51,13 +51,6 @@ class SwitchRules:
 
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         return self.scores[pair_index][:, None]
-
-    @property
-    def orientation_names(self) -> tuple[str, ...]:
-        return names_of(self.orientation_logs)
-
-    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
-        return nothing(pair_index) if self.orientation_logs is None else self.orientation_logs[pair_index]
 
     def refine(self, lists: PairLists, profile_of_match: np.ndarray, mixture: np.ndarray | None) -> PairLists:
         """A list for each (source side, component) that some span has chosen."""
@@ -101,7 +94,7 @@ class SwitchRules:
 
 
 @dataclass(frozen=True)
-class SpanNormalisedRules(EnsembleRules):
+class SpanNormalisedRules(EnsembleRules, SpanRules):
     """`EnsembleRules` whose best rules of a source side are chosen by scores normalised over the span."""
 
     def refine(self, lists: PairLists, profile_of_match: np.ndarray, mixture: np.ndarray | None) -> PairLists:

@@ -81,8 +81,8 @@ class Programs:
 
     rows: [S, width] int32, one for each distinct run; row 0 is the empty run.
     program: [Pt, MAX_PARTS] int32: rows of runs, FIRST_GAP or SECOND_GAP, then 0.
-    estimate: [Pt] float32: Σ log p of the words, each run on its own, open words by their rest costs.
-    log_p: [Pt] float32: the same by their plain log p.
+    estimate: [Pt, F] float32: Σ log p of the words, each run on its own, open words by their rest costs.
+    log_p: [Pt, F] float32: the same by their plain log p.
     num_words: [Pt] int32.
     """
 
@@ -96,19 +96,20 @@ class Programs:
 def compile_targets(lm: SearchLm, sides: np.ndarray, lm_mixture: np.ndarray | None = None) -> Programs:
     """Compiles target sides [Pt, Lt] int32 (ids of the language model's vocabulary) for one mixture [D] of models."""
     runs, program = _cut(sides)
-    rows = np.zeros((len(runs), columns_of(lm.order).width), np.int32)
+    rows = np.zeros((len(runs), columns_of(lm).width), np.int32)
     rows[0] = empty_row(lm)
-    log_p = np.zeros((2, len(runs)), np.float32)  # estimated, plain
+    log_p = np.zeros((2, lm.num_features, len(runs)), np.float32)  # estimated, plain
     for index, size in _chunks((runs != PAD).sum(1)):
         words = np.zeros((size, rounded_size(runs.shape[1], _RUN_WIDTH)), np.int32)
         words[: len(index), : runs.shape[1]] = runs[index]
         mixture = None if lm_mixture is None else np.broadcast_to(lm_mixture, (size, len(lm_mixture)))
         longest = np.int32((runs[index[-1]] != PAD).sum())
         found_rows, *found = jax.device_get(score_runs(lm, words, longest, mixture))
-        rows[index], log_p[:, index] = found_rows[: len(index)], np.stack(found)[:, : len(index)]
+        rows[index], log_p[:, :, index] = found_rows[: len(index)], np.stack(found)[:, :, : len(index)]
     is_word = (sides != PAD) & (sides != NONTERMINALS[0]) & (sides != NONTERMINALS[1])
-    totals = np.where(program > 0, log_p[:, np.maximum(program, 0)], 0).sum(2, dtype=np.float32)
-    return Programs(rows, program, totals[0], totals[1], is_word.sum(1).astype(np.int32))
+    totals = np.where(program > 0, log_p[:, :, np.maximum(program, 0)], 0).sum(3, dtype=np.float32)
+    estimate, plain = (np.ascontiguousarray(part.T) for part in totals)
+    return Programs(rows, program, estimate, plain, is_word.sum(1).astype(np.int32))
 
 
 def _chunks(lengths: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:

@@ -3,6 +3,7 @@
 Here each component has probabilities of its own, which are combined; `rules.model.MixedRules` combines counts.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_union
+from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.rules.orientations import (
     ComponentOrientations,
     names_of,
@@ -24,8 +26,32 @@ from jaxsmt.tm.union import UnionView
 from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
 
 
+class ComponentRules(RuleModel):
+    """What models of components that were trained apart share.
+
+    own: the components' orientations, if there are any (`jaxsmt.search.rules.orientations`).
+    """
+
+    own: ComponentOrientations | None
+
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        return names_of(self.own)
+
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        if self.own is None:
+            return nothing(pair_index)
+        if mixture is None:
+            return self.mix_orientations(self.own, pair_index, np.zeros((len(pair_index), 0)))
+        return self.mix_orientations(self.own, pair_index, orientation_weights(mixture)[profile_index])
+
+    @abstractmethod
+    def mix_orientations(self, own: ComponentOrientations, pair_index: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """[A, O] of pairs [A] with component weights [A, D], [A, 0] where there is nothing to mix."""
+
+
 @dataclass(frozen=True)
-class LogLinearRules:
+class LogLinearRules(ComponentRules):
     """Π_m p_m^{λ_m}: 4·D features, those of component 0 first; the λ are log-linear weights, which a tuner finds.
 
     table: the components' own rules; own: their orientations, of which there are 6·D features.
@@ -51,14 +77,12 @@ class LogLinearRules:
     def orientation_names(self) -> tuple[str, ...]:
         return names_of_every(self.own, self.names)
 
-    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
-        if self.own is None:
-            return nothing(pair_index)
-        return self.own.every(pair_index)
+    def mix_orientations(self, own: ComponentOrientations, pair_index: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return own.every(pair_index)
 
 
 @dataclass(frozen=True)
-class LinearRules:
+class LinearRules(ComponentRules):
     """p(x|y) = Σ_m λ_m p_m(x|y) for each of the four features, λ [B, 4, D] on the simplex.
 
     λ may have a fifth row, for orientations; otherwise these have that of p(t|s).
@@ -107,19 +131,12 @@ class LinearRules:
         known = (of_target, of_target, of_source, of_source)  # by feature, as in FEATURE_NAMES
         return np.stack([np.einsum("ad,da->a", weights[:, n], part) for n, part in enumerate(known)], 1)
 
-    @property
-    def orientation_names(self) -> tuple[str, ...]:
-        return names_of(self.own)
-
-    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
-        if self.own is None:
-            return nothing(pair_index)
-        assert mixture is not None
-        return self.own.linear(pair_index, orientation_weights(mixture)[profile_index])
+    def mix_orientations(self, own: ComponentOrientations, pair_index: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return own.linear(pair_index, weights)
 
 
 @dataclass(frozen=True)
-class FillUpRules:
+class FillUpRules(ComponentRules):
     """The features of the first component that has the pair (fill-up; Bisazza, Ruiz and Federico 2011).
 
     with_origin: D - 1 more features, 1 for a pair that comes from component 1, 2, …, else 0.
@@ -141,14 +158,8 @@ class FillUpRules:
         origin = self.table.component[row][:, None] == np.arange(1, self.table.num_components)
         return np.concatenate([self.table.features[row], origin.astype(np.float32)], 1)
 
-    @property
-    def orientation_names(self) -> tuple[str, ...]:
-        return names_of(self.own)
-
-    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
-        if self.own is None:
-            return nothing(pair_index)
-        return self.own.first(pair_index)
+    def mix_orientations(self, own: ComponentOrientations, pair_index: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return own.first(pair_index)
 
 
 def log_linear_rules(union: UnionView, table: ComponentTable, epsilon: float = 1e-6) -> LogLinearRules:

@@ -1,25 +1,26 @@
 """Where rules and their features come from: components with mixture weights, or a table with fixed scores."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_table, grammar_of_union
 from jaxsmt.search.rules.orientations import fixed_logs, names_of, nothing
-from jaxsmt.tm.bounds import feature_bounds
 from jaxsmt.tm.features import LOG_FLOOR, application_features
 from jaxsmt.tm.reordering import ORIENTATION_NAMES, application_orientations, orientation_weights
 from jaxsmt.tm.scored import ScoredTable
-from jaxsmt.tm.union import UnionView
+from jaxsmt.tm.union import Statistics, UnionView
 from jaxsmt.tm.weights import FEATURE_NAMES, P_SOURCE, P_TARGET, check_feature_weights
+
+PAIRS_PER_CHUNK = 1 << 18
 
 
 class RuleModel(Protocol):
     """Rules, and features of rules for given mixture weights."""
 
-    @property
-    def grammar(self) -> Grammar: ...
+    grammar: Grammar
 
     def check_mixture(self, mixture: Any, num_sentences: int) -> np.ndarray | None:
         """Mixture weights for each sentence [B, ...], or None where there is nothing to mix."""
@@ -47,6 +48,16 @@ class RuleModel(Protocol):
         """
         ...
 
+    @property
+    def by_span(self) -> "SpanRules | None":
+        """Itself, if what a span may use depends on what else there is for it."""
+        return None
+
+    @property
+    def bounded(self) -> "BoundedRules | None":
+        """Itself, if its features have bounds."""
+        return None
+
 
 class PairLists(NamedTuple):
     """Q lists with A pairs, and the M matches that use them.
@@ -71,9 +82,12 @@ class PairLists(NamedTuple):
         return self.profile[self.list_of_pair]
 
 
-@runtime_checkable
 class SpanRules(RuleModel, Protocol):
     """Rules whose use depends on what else there is for a span."""
+
+    @property
+    def by_span(self) -> "SpanRules":
+        return self
 
     def refine(self, lists: PairLists, profile_of_match: np.ndarray, mixture: np.ndarray | None) -> PairLists:
         """The lists with what each span may use.
@@ -84,7 +98,6 @@ class SpanRules(RuleModel, Protocol):
         ...
 
 
-@runtime_checkable
 class BoundedRules(RuleModel, Protocol):
     """Rules whose features take long to compute and are easily bounded: few of a long list need be computed.
 
@@ -96,13 +109,33 @@ class BoundedRules(RuleModel, Protocol):
         """[P, F], for any mixture."""
         ...
 
+    @property
+    def bounded(self) -> "BoundedRules":
+        return self
+
     def bound_shift(self, side: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         """[Q, F] of source sides [Q], each with row profile_index [Q] of `mixture`."""
         ...
 
 
+class TableOrientations:
+    """Rules whose orientations are as they are, whatever the mixture.
+
+    orientation_logs: [P, 6] float32, if there are any.
+    """
+
+    orientation_logs: np.ndarray | None
+
+    @property
+    def orientation_names(self) -> tuple[str, ...]:
+        return names_of(self.orientation_logs)
+
+    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
+        return nothing(pair_index) if self.orientation_logs is None else self.orientation_logs[pair_index]
+
+
 @dataclass(frozen=True)
-class FixedRules:
+class FixedRules(TableOrientations, RuleModel):
     """A Moses table, with its reordering table if it has one."""
 
     table: ScoredTable
@@ -115,13 +148,6 @@ class FixedRules:
 
     def features(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         return self.logs[pair_index]
-
-    @property
-    def orientation_names(self) -> tuple[str, ...]:
-        return names_of(self.orientation_logs)
-
-    def orientations(self, pair_index: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
-        return nothing(pair_index) if self.orientation_logs is None else self.orientation_logs[pair_index]
 
 
 def fixed_rules(table: ScoredTable, reordering: np.ndarray | None = None) -> FixedRules:
@@ -145,16 +171,14 @@ def only_possible(features: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class MixedRules:
+class MixedRules(BoundedRules):
     """D components under mixture weights λ [B, 4, D] (Sennrich, Schwenk and Aransa 2013, section 3).
 
     λ may have a fifth row, for orientations (`jaxsmt.tm.reordering.orientation_weights`).
-    bounds: [P, 4] of the features, see `jaxsmt.tm.bounds`.
     """
 
     union: UnionView
     grammar: Grammar
-    bounds: np.ndarray
 
     def check_mixture(self, mixture: Any, num_sentences: int) -> np.ndarray:
         if mixture is None:
@@ -168,6 +192,11 @@ class MixedRules:
         profiles, of_row = np.unique(own, axis=0, return_inverse=True)  # sentences may share one
         of_pair = of_row.reshape(-1)[profile_index]
         return only_possible(application_features(self.union.statistics, profiles, pair_index, of_pair))
+
+    @cached_property
+    def bounds(self) -> np.ndarray:
+        """[P, 4], see `feature_bounds`."""
+        return feature_bounds(self.union.statistics)
 
     def bound_shift(self, side: np.ndarray, profile_index: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:
         """log max_d λ_d - log Σ_d λ_d c_d(s) for p(t|s); 0 where no component of positive weight knows s."""
@@ -191,4 +220,50 @@ class MixedRules:
 
 
 def mixed_rules(union: UnionView) -> MixedRules:
-    return MixedRules(union, grammar_of_union(union), feature_bounds(union.statistics))
+    return MixedRules(union, grammar_of_union(union))
+
+
+def feature_bounds(statistics: Statistics) -> np.ndarray:
+    """[P, 4] float32: upper bounds of log p(s|t), log lex(s|t), log lex(t|s); the third column is log Σ_d c_d(s,t).
+
+    Whatever λ, the ratio Σ_d λ_d x_d / Σ_d λ_d y_d is never above the largest x_d / y_d. For p(t|s), whose denominator
+    is the same for all pairs of a source side, Σ_d λ_d c_d(s,t) ≤ max_d λ_d · Σ_d c_d(s,t) says more: most pairs are
+    rare. The rest of that bound is `MixedRules.bound_shift`.
+    """
+    words, (source_word, target_word) = statistics.word_joint_counts, statistics.word_pairs.T
+    of_source = _largest(words, statistics.target_word_counts, target_word)  # of w(s|t)
+    of_target = _largest(words, statistics.source_word_counts, source_word)
+    of_source = _factor_bounds(of_source, statistics.source_factor_links)
+    of_target = _factor_bounds(of_target, statistics.target_factor_links)
+    bounds = np.empty((len(statistics.source_index), 4), np.float32)
+    for start in range(0, len(bounds), PAIRS_PER_CHUNK):
+        part = slice(start, start + PAIRS_PER_CHUNK)
+        joint = statistics.joint_counts[:, part]
+        columns = (
+            _log(_largest(joint, statistics.target_counts, statistics.target_index[part])),
+            of_source[statistics.source_factors[part]].sum(1),
+            _log(joint.sum(0)),
+            of_target[statistics.target_factors[part]].sum(1),
+        )
+        bounds[part] = np.maximum(np.stack(columns, 1), LOG_FLOOR)
+    return bounds
+
+
+def _largest(joint: np.ndarray, totals: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """[N]: max over components of joint [D, N] / totals [D, ·] at index [N]; 0 where both are 0."""
+    result = np.zeros(joint.shape[1], np.float32)
+    for counts, total in zip(joint, totals, strict=True):
+        np.maximum(result, counts / np.maximum(total[index], np.finfo(np.float32).tiny), out=result)
+    return result
+
+
+def _log(values: np.ndarray) -> np.ndarray:
+    return np.log(values, out=np.full(values.shape, -np.inf, np.float32), where=values > 0)
+
+
+def _factor_bounds(word_bounds: np.ndarray, links: np.ndarray) -> np.ndarray:
+    """Bounds in the order of factor ids, see `jaxsmt.tm.factors.Factors`."""
+    num_words = len(word_bounds)
+    padded = np.append(word_bounds, np.zeros(2, np.float32))
+    num_links = np.maximum((links <= num_words).sum(1), 1).astype(np.float32)
+    return _log(np.concatenate([word_bounds, np.array([0, 1], np.float32), padded[links].sum(1) / num_links]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,23 +14,21 @@ from jaxsmt.common.ragged import Ragged
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.nbest.derivation import Derivation
-from jaxsmt.search.parts import check_lm_mixture, part_of
+from jaxsmt.search.parts import part_of
 from jaxsmt.search.plan.forest import Sizes
 from jaxsmt.search.plan.lists import assemble_lists
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, forced_allows
 from jaxsmt.search.plan.profiles import Profiles
-from jaxsmt.search.plan.ranking import rank_rules
-from jaxsmt.search.plan.targets import TargetPrograms
-from jaxsmt.search.request import Request, SearchConfig, complete_request
-from jaxsmt.search.rules.grammar import Programs
+from jaxsmt.search.plan.ranking import PlacedPrograms, rank_rules
+from jaxsmt.search.plan.targets import TargetPrograms, programs_by_lm, special_programs_by_lm
+from jaxsmt.search.request import Request, SearchConfig, complete_request, mixture_rows
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.hypotheses import Stacks
 from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.search.stack.planning import StackPlan, phrase_length, plan_stack, special_spans, word_class
 from jaxsmt.search.stack.reading import StackReader
 from jaxsmt.search.statistics import SearchCounts, SearchStatistics
-from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.vocabulary import NONTERMINALS
 
 BATCH_SIZES = {"cpu": (1, 8, 32)}  # sentences decoded at once, by kind of device
@@ -52,16 +51,14 @@ class StackDecoder:
 
     end_words: ClassVar[int] = 0  # <s> and </s> do not count as words
     rules: RuleModel
-    lms: tuple[SearchLm, ...]
-    config: SearchConfig
-    lm_ids: np.ndarray  # [V] int32: the language model's ids of target words
     targets: tuple[TargetPrograms, ...]  # for each language model
+    config: SearchConfig
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
 
-    @property
-    def lm(self) -> SearchLm:
-        """The first language model."""
-        return self.lms[0]
+    @cached_property
+    def lms(self) -> tuple[SearchLm, ...]:
+        """The language models."""
+        return tuple(own.lm for own in self.targets)
 
     def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
         """The best derivation of every sentence; `sizes` fixes the number of sentences of a batch."""
@@ -79,8 +76,7 @@ class StackDecoder:
     def batches(self, request: Request, sizes: Sizes | None = None, keep_edges: bool = False) -> Iterator[StackBatch]:
         """Decodes batch by batch, sentences of about one length together."""
         batch_size = None if sizes is None else sizes.sentences
-        request = complete_request(request, self.rules)
-        check_lm_mixture(request, self.lm.automaton)
+        request = complete_request(request, self.rules, self.lms)
         order = np.argsort(request.sentences.lengths, kind="stable")
         request = _reordered(request, order)
         matches = match_patterns(self.rules.grammar.trie, request.sentences, len(self.rules.grammar.trie))
@@ -96,7 +92,8 @@ class StackDecoder:
         self, request: Request, matches: Matches, rows: np.ndarray, batch_size: int | None, keep_edges: bool
     ) -> StackBatch:
         part = part_of(request, matches, rows)
-        batch = part.batch(self.lm_ids, phrase_length(len(self.rules.grammar.trie), list(part.forced)))
+        longest = phrase_length(len(self.rules.grammar.trie), list(part.forced))
+        batch = part.batch([own.lm_ids for own in self.targets], longest)
         plan, entries = self._plan(batch, part.matches, _fitting(len(rows), batch_size))
         stacks = fill_stacks(self.lms, plan.options, self.config.stack, self.config.table_limit, keep_edges)
 
@@ -109,23 +106,20 @@ class StackDecoder:
         layout, profiles, config = batch.layout, batch.profiles, self.config
         ranking = rank_rules(self.rules, matches, profiles, self._programs_of, config.table_limit)
         special, entries = special_spans(batch, ranking, config.drop_unknown)
-        programs = self.targets[0].special_programs(entries, profiles)
-        lists = assemble_lists(ranking, programs, entries.scores(programs, profiles.weights))
+        programs = special_programs_by_lm(self.targets, entries, profiles)
+        lists = assemble_lists(ranking, programs, entries.scores(programs, profiles))
         shape = batch_size, word_class(int(layout.lengths.max())), layout.max_span
         return plan_stack(self.rules, batch, ranking, lists, special, shape), entries
 
-    def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[Programs, np.ndarray]:
-        return self.targets[0].programs_of(self.rules.grammar.target_index[pairs], user, profiles)
+    def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[PlacedPrograms, ...]:
+        return programs_by_lm(self.targets, self.rules.grammar.target_index[pairs], user, profiles)
 
 
-def stack_decoder(
-    rules: RuleModel, lms: tuple[SearchLm, ...], config: SearchConfig, lm_ids: np.ndarray,
-    targets: tuple[TargetPrograms, ...],
-) -> StackDecoder:  # fmt: skip
+def stack_decoder(rules: RuleModel, targets: tuple[TargetPrograms, ...], config: SearchConfig) -> StackDecoder:
     """A decoder for phrases; see `jaxsmt.search.decoder.make_decoder`."""
     if np.isin(rules.grammar.source_sides, NONTERMINALS).any():
         raise UserError("the rules have gaps, and search.kind is 'stack': search them with kind 'chart'")
-    return StackDecoder(rules, lms, config, lm_ids, targets)
+    return StackDecoder(rules, targets, config)
 
 
 def _batch_sizes() -> tuple[int, ...]:
@@ -152,8 +146,8 @@ def _reordered(request: Request, order: np.ndarray) -> Request:
         request,
         sentences=request.sentences.take(order),
         copy_ids=Ragged(request.copy_ids, request.sentences.offsets).take(order).values,
-        weights=SearchWeights(**{name: value[order] for name, value in vars(request.weights).items()}),
+        weights=request.weights.rows(order),
         mixture=None if request.mixture is None else request.mixture[order],
-        lm_mixture=None if request.lm_mixture is None else request.lm_mixture[order],
+        lm_mixture=mixture_rows(request.lm_mixture, order),
         forced={(int(place[row]), start, end): ids for (row, start, end), ids in request.forced.items()},
     )

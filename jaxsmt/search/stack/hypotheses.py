@@ -23,7 +23,7 @@ class Options(NamedTuple):
     before, after: [E, 3] float32: weighted scores of orientations to the previous and to the next phrase.
     ranked: [3, E] int32: the options of a list by falling worth in an orientation; worth: [3, E] float32.
     first, count: [B, N, L] int32: the list of a span by begin and length.
-    lengths: [B] int32; lm_weight: [B, models] float32; distortion, unit: [B] float32.
+    lengths: [B] int32; lm_weight: [B, M] float32, of all features of all models; distortion, unit: [B] float32.
     lm_mixture: for each language model [B, D] float32 or None.
     """
 

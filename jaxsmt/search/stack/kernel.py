@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
-from jaxsmt.search.chart.rows import SearchLm
+from jaxsmt.search.chart.rows import SearchLm, weights_by_lm
 from jaxsmt.search.stack.config import StackConfig
 from jaxsmt.search.stack.coverage import cover, has_bit, make_window
 from jaxsmt.search.stack.expansion import Chosen, best_options, pair_worths
@@ -118,13 +118,13 @@ def _scored(lms: tuple[SearchLm, ...], options: Options, chosen: Chosen) -> tupl
         - options.distortion[:, None] * jump
     )
     worth, states = chosen.worth, []
-    for model, lm in enumerate(lms):
+    for model, (lm, weight) in enumerate(zip(lms, weights_by_lm(lms, options.lm_weight), strict=True)):
         mixture = options.lm_mixture[model]
         spread = None if mixture is None else jnp.repeat(mixture, shape[1], axis=0)
         gain, state = append_phrases(
             lm, options.rows[model], entry.reshape(-1), before.states[model].reshape(-1), is_valid.reshape(-1), spread
         )
-        change = options.lm_weight[:, model : model + 1] * gain.reshape(shape)
+        change = (weight * gain.reshape(-1, *shape)).sum(0)
         score, worth = score + change, worth + change
         states.append(state.reshape(shape))
     return (
@@ -227,9 +227,9 @@ def _totals(lms: tuple[SearchLm, ...], options: Options, kept: Hypotheses) -> Ar
     row = jnp.arange(num_sentences)[:, None]
     whole = hypotheses_at(kept, row, options.lengths[:, None] * slots + jnp.arange(slots)[None], slots)
     total = whole.score
-    for model, lm in enumerate(lms):
+    for model, (lm, weight) in enumerate(zip(lms, weights_by_lm(lms, options.lm_weight), strict=True)):
         mixture = options.lm_mixture[model]
         spread = None if mixture is None else jnp.repeat(mixture, slots, axis=0)
-        log_p = end_sentences(lm, whole.states[model].reshape(-1), spread).reshape(total.shape)
-        total = total + options.lm_weight[:, model : model + 1] * log_p
+        log_p = end_sentences(lm, whole.states[model].reshape(-1), spread).reshape(-1, *total.shape)
+        total = total + (weight * log_p).sum(0)
     return jnp.where(whole.score > IMPOSSIBLE / 2, total, IMPOSSIBLE)

@@ -14,7 +14,6 @@ from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.plan.ranking import Ranking, descending_in_lists
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.hypotheses import MONO, NO_ENTRY, Options
-from jaxsmt.text.vocabulary import PAD
 
 WORD_CLASSES = (8, 16, 24, 32, 48, 64, 96, 128)  # a device program for each; longer ones in steps of the last
 LEAST_ENTRIES = 1 << 12
@@ -53,20 +52,19 @@ def word_class(num_words: int) -> int:
 
 def special_spans(batch: BatchSentences, ranking: Ranking, drop_unknown: bool) -> tuple[Spanned, SpecialEntries]:
     """Unknown words and forced translations."""
-    entries = SpecialEntries(ranking.num_lists)
+    entries = batch.special_entries(ranking)
     columns: list[tuple[int, int, int, int]] = []
     of_sentence, known = batch.profiles.of_sentence, {}
     sentence, position = unknown_positions(batch.layout, ranking.matches, batch.forced)
-    copies = batch.copy_ids
-    words = np.full(len(sentence), PAD) if drop_unknown else copies.values[copies.offsets[sentence] + position]
-    for row, place, word in zip(sentence.tolist(), position.tolist(), words.tolist(), strict=True):
-        key = int(of_sentence[row]), word
+    words = batch.copied_sides(sentence, position, drop_unknown)
+    for row, place, own in zip(sentence.tolist(), position.tolist(), words.tolist(), strict=True):
+        key = int(of_sentence[row]), *own
         if key not in known:
-            known[key] = entries.add(UNKNOWN_WORD, key[0], [] if drop_unknown else [word])
+            known[key] = entries.add(UNKNOWN_WORD, key[0], [[] if drop_unknown else [word] for word in own])
         columns.append((row, place, place + 1, known[key]))
     for (row, start, end), tokens in sorted(batch.forced.items()):
-        side = batch.forced_lm[row, start, end]
-        columns.append((row, start, end, entries.add(FORCED, int(of_sentence[row]), side, tuple(tokens))))
+        sides = batch.forced_lm[row, start, end]
+        columns.append((row, start, end, entries.add(FORCED, int(of_sentence[row]), sides, tuple(tokens))))
     return Spanned(*np.array(columns, np.int64).reshape(-1, 4).T), entries
 
 
@@ -93,9 +91,9 @@ def plan_stack(
     def by_sentence(values: np.ndarray) -> np.ndarray:
         return _filled(values[of_sentence].astype(np.float32), shape[0], 0)
 
-    mixture = profiles.lm_mixture
+    phrases = zip(lists.rows, lists.program, strict=True)
     options = Options(
-        (_filled(lists.rows[np.maximum(lists.program[:, 0], 0)], size, 1),),
+        tuple(_filled(rows[np.maximum(program[:, 0], 0)], size, 1) for rows, program in phrases),
         _filled(lists.score, size, 1),
         _filled(before, size, 1),
         _filled(after, size, 1),
@@ -104,10 +102,10 @@ def plan_stack(
         first,
         count,
         _filled(lengths.astype(np.int32), shape[0], 0),
-        by_sentence(weights.lm)[:, None],
+        by_sentence(weights.lm),
         by_sentence(weights.distortion),
         by_sentence(weights.norm),
-        (None if mixture is None else _mixtures(by_sentence(mixture)),),
+        tuple(None if mixture is None else _mixtures(by_sentence(mixture)) for mixture in profiles.lm_mixture),
     )
     pair = np.concatenate([[NO_PAIR], lists.pair])
     return StackPlan(options, pair, lengths, len(spans.sentence))

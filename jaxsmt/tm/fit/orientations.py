@@ -89,14 +89,6 @@ def fit_orientation_weights(
     )
 
 
-def equal_orientation_weights(development: DevelopmentPairs) -> FeatureFit:
-    """λ = 1 for every component: the orientations of the concatenated corpora."""
-    problem = build_orientation_problem(development)
-    bits, num_sets = _bits(problem, np.zeros(len(problem.used))), len(problem.used)
-    weights, none = np.ones(problem.is_useful.shape), np.zeros(num_sets, np.int32)
-    return FeatureFit(weights, bits, bits, none, np.ones(num_sets, bool), problem.used)
-
-
 def orientation_cross_entropy(development: DevelopmentPairs, weights: object) -> np.ndarray:
     """[S] bits per orientation at given λ [D] or [S, D]; NaN where a set has no pair that counts."""
     problem = build_orientation_problem(development)

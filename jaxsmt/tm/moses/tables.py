@@ -70,11 +70,6 @@ def with_reordering(component: Component, path: str | Path, unescape: bool = Fal
     return replace(component, rules=replace(component.rules, orientation_counts=counts))
 
 
-def write_scored_table(path: str | Path, table: ScoredTable) -> None:
-    """Writes a table as Moses does, sorted bytewise, numbers with 6 digits; gzip where the name ends in .gz."""
-    write_table(Path(path), table)
-
-
 def write_component(path: str | Path, component: Component, word_decimals: int | None = 7) -> None:
     """Writes a component as a phrase or rule table with counts.
 

@@ -1,0 +1,1 @@
+"""Word classes: found by the exchange algorithm, kept as a table."""
