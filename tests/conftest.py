@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import pytest
 
-from jaxsmt.common.device import setup_device
+from jaxsmt.common.device import release_kernels, setup_device
 
 setup_device()  # kernels are compiled once for all tests and processes
 # the strictest rules of JAX: no silent widening of dtypes or ranks
@@ -43,6 +43,13 @@ def real_data() -> Path:
 def kenlm() -> ModuleType:
     """KenLM itself, which does not build on every Python."""
     return pytest.importorskip("kenlm", reason="no package kenlm, which does not build on Python 3.13 and newer")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _kernels_of_one_file():
+    """A process that runs many files of tests does not keep what all of them compiled."""
+    yield
+    release_kernels()
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

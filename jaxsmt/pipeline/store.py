@@ -17,8 +17,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jaxsmt.common.files import TEMPORARY_PREFIX, atomic_folder, fingerprint_file
-from jaxsmt.common.manifests import MANIFEST, is_complete, write_manifest
+from jaxsmt.common.device import release_kernels
+from jaxsmt.common.files import (
+    MANIFEST,
+    TEMPORARY_PREFIX,
+    atomic_folder,
+    fingerprint_file,
+    is_complete,
+    write_manifest,
+)
 from jaxsmt.common.progress import log
 
 FORMAT_VERSION = 1
@@ -74,6 +81,7 @@ class Store:
         if is_complete(folder):
             log.info("%s: found %s", stage, folder.name)
             return Artefact(folder)
+        release_kernels()
         started = time.perf_counter()
         with atomic_folder(folder) as temporary:
             counts = build(temporary)

@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from rich.logging import RichHandler
 
-from jaxsmt.common.device import setup_device
+from jaxsmt.common.device import release_kernels, setup_device
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import console, log
 from jaxsmt.pipeline.config.folder import conf_folder, own_folder
@@ -63,6 +63,7 @@ def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
     """
     setup_logging(config.get("quiet", False))
     setup_device()
+    release_kernels()  # of the jobs before it in a sweep
     try:
         OmegaConf.resolve(config)
         return job(config)
