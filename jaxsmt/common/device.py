@@ -27,8 +27,8 @@ def release_kernels(share: float = MAPS_SHARE) -> bool:
     """Drops all compiled kernels if they use more than a share of the memory maps that a process may have; says so.
 
     On the CPU a compiled kernel holds dozens of memory maps for as long as JAX remembers it. Linux grants a process
-    65,530 of them, and XLA crashes where there are no more: a sweep of many jobs, or all tests in one process, would come
-    to that. What is needed again is read from the persistent cache.
+    65,530 of them, and XLA crashes where there are no more: a sweep of many jobs, or all tests in one process, would
+    come to that. What is needed again is read from the persistent cache.
     """
     if not (MAPS.is_file() and MAPS_LIMIT.is_file()):
         return False  # only Linux counts them
