@@ -19,7 +19,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder, write_manifest, write_text
@@ -30,14 +30,16 @@ from jaxsmt.model.language_models import lm_folder, load_language_models
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.model.model import Mixing, Model
 from jaxsmt.model.profiles import LabelSettings
-from jaxsmt.model.rescoring import rescoring_of
 from jaxsmt.model.rules import Rules
-from jaxsmt.osm.models import load_operation_models
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide, load_side
 from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
 from jaxsmt.tm.component import Component, load_component
+
+if TYPE_CHECKING:
+    from jaxsmt.model.rescoring import Rescoring
+    from jaxsmt.osm.models import OperationModels
 
 FORMAT_VERSION = 4
 SETTINGS, COMPONENTS, CLUSTERS, ADAPTATION = "model.json", "components", "clusters", "adaptation"
@@ -100,8 +102,8 @@ def open_model(folder: str | Path) -> Model:
         _mixing(settings["mixing"]),
         load_clusters(folder / CLUSTERS) if (folder / CLUSTERS).is_dir() else None,
         load_adaptation(folder / ADAPTATION) if (folder / ADAPTATION).is_dir() else None,
-        rescoring=rescoring_of(settings.get("rescoring")),
-        operations=load_operation_models(folder / OPERATIONS) if (folder / OPERATIONS).is_dir() else None,
+        rescoring=_rescoring(settings["rescoring"]) if "rescoring" in settings else None,
+        operations=_operations(folder / OPERATIONS) if (folder / OPERATIONS).is_dir() else None,
     )
 
 
@@ -120,6 +122,18 @@ def _mixing(settings: dict[str, Any]) -> Mixing:
         tuple(tuple(row) for row in settings["component_weights"]),
         LabelSettings(labels["mixtures"], labels["lm_mixtures"], weights),
     )
+
+
+def _rescoring(settings: dict[str, Any]) -> "Rescoring":
+    from jaxsmt.model.rescoring import rescoring_of  # what is not there need not be imported
+
+    return rescoring_of(settings)
+
+
+def _operations(folder: Path) -> "OperationModels":
+    from jaxsmt.osm.models import load_operation_models
+
+    return load_operation_models(folder)
 
 
 def _read_settings(path: Path) -> dict[str, Any]:

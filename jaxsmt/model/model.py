@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,15 +14,17 @@ from jaxsmt.model.labelling.labellers import Labeller, SameLabel
 from jaxsmt.model.language_models import LanguageModels
 from jaxsmt.model.mixing import MixingConfig, fixed_weights
 from jaxsmt.model.profiles import LabelSettings, Profile
-from jaxsmt.model.rescoring import Rescoring
 from jaxsmt.model.rules import Rules
 from jaxsmt.model.source_text import SourceText
-from jaxsmt.osm.models import OperationModels
 from jaxsmt.search.chart.rows import LOG_LINEAR
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.tm.weights import FEATURE_NAMES, check_weights
+
+if TYPE_CHECKING:  # what few models have is imported when it is opened
+    from jaxsmt.model.rescoring import Rescoring
+    from jaxsmt.osm.models import OperationModels
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ class Model:
     mixing: Mixing = field(default_factory=Mixing)
     clusters: Labeller | None = None
     adaptation: Adaptation | None = None
-    rescoring: Rescoring | None = None
-    operations: OperationModels | None = None
+    rescoring: "Rescoring | None" = None
+    operations: "OperationModels | None" = None
     more_labels: tuple[str, ...] = ()
 
     @property

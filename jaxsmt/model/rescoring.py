@@ -131,10 +131,8 @@ def untuned_rescoring(paths: Sequence[str], nbest: int, osm: tuple[str, ...] = (
     return Rescoring(tuple(files), (0.0,) * (len(files) + len(osm)), nbest, osm)
 
 
-def rescoring_of(settings: Mapping[str, Any] | None) -> Rescoring | None:
-    """From the values of `dataclasses.asdict`; None stays."""
-    if settings is None:
-        return None
+def rescoring_of(settings: Mapping[str, Any]) -> Rescoring:
+    """From the values of `dataclasses.asdict`."""
     files = tuple(RescoringFile(**file) for file in settings["files"])
     shares = tuple(tuple(row) for row in settings.get("shares", ()))
     return Rescoring(files, tuple(settings["weights"]), settings["nbest"], tuple(settings.get("osm", ())), shares)

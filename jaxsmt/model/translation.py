@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from jaxsmt.model.profiles import Profile
 from jaxsmt.model.rules import make_rules
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.search.decoder import AnyDecoder, Request, SearchConfig, make_decoder
-from jaxsmt.search.nbest.moses import nbest_lines
-from jaxsmt.search.nbest.rescoring import FeatureVectors, features_at, rescore
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.translation import Translation, translate, translate_nbest
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import written_words
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary
+
+if TYPE_CHECKING:
+    from jaxsmt.search.nbest.rescoring import FeatureVectors
 
 _BREAKS = (".", ";", ":", ",", "!", "?", ")", "…")  # a sentence that is too long may be cut after these
 
@@ -53,10 +54,12 @@ class NBestList:
     best: TranslatedLine
     listed: Sequence[Translation]
     outputs: Sequence[Sequence[str]]
-    features: FeatureVectors
+    features: "FeatureVectors"
 
     def moses_lines(self, number: int, own_features: Sequence[str]) -> Iterator[str]:
         """In Moses' format, as sentence `number`; own_features: of the search."""
+        from jaxsmt.search.nbest.moses import nbest_lines
+
         links = [found.alignment for found in self.listed]
         return nbest_lines(number, self.outputs, self.features, 0, own_features, alignments=links)
 
@@ -109,6 +112,8 @@ class PlainTranslator:
 
     def nbest(self, text: SourceText, size: int, profiles: Sequence[Profile] | None = None) -> list[NBestList]:
         """A list of up to `size` translations for each line."""
+        from jaxsmt.search.nbest.rescoring import features_at, rescore  # who asks for the best alone needs no features
+
         request = self.request(text, profiles)
         lists = translate_nbest(self.decoder, request, size, break_ids=self._break_ids)
         listed = [

@@ -2,12 +2,15 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jaxsmt.common.norms import l1_norm
-from jaxsmt.search.nbest.rescoring import FeatureVectors
 from jaxsmt.search.weights import OWN_FEATURES, SearchWeights
+
+if TYPE_CHECKING:
+    from jaxsmt.search.nbest.rescoring import FeatureVectors
 
 TUNED = ("rule", "lm", "word_penalty", "phrase_penalty")  # the unknown-word weight stays: it separates nothing
 
@@ -27,7 +30,7 @@ def feature_names(weights: SearchWeights, lm_names: Sequence[str]) -> tuple[str,
     return tuple(names)
 
 
-def feature_rows(found: FeatureVectors, weights: SearchWeights) -> np.ndarray:
+def feature_rows(found: "FeatureVectors", weights: SearchWeights) -> np.ndarray:
     """[H, F]: the features of derivations that have a tuned weight, in the order of their names."""
     return np.column_stack([getattr(found, name) for name in tuned_fields(weights)])
 

@@ -10,7 +10,6 @@ import numpy as np
 from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import Ragged, offsets_of
 from jaxsmt.search.decoder import AnyDecoder, Request, complete_request
-from jaxsmt.search.nbest.arrays import nbest
 from jaxsmt.search.nbest.derivation import Derivation
 from jaxsmt.search.request import mixture_rows
 
@@ -94,6 +93,8 @@ def translate_nbest(
     max_words: int = MAX_WORDS,
 ) -> list[list[Translation]]:
     """Up to `size` translations of every sentence, best first."""
+    from jaxsmt.search.nbest.arrays import nbest  # who asks for the best alone need not load lists
+
     cut, rows, starts = cut_request(decoder, request, break_ids, max_words)
     found = nbest(decoder, cut, size, distinct)
     lists = []
