@@ -12,13 +12,10 @@ from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Chart, fill_chart
 from jaxsmt.search.chart.rows import SearchLm, start_row
 from jaxsmt.search.nbest.derivation import Derivation, Reader
-from jaxsmt.search.parts import part_of
 from jaxsmt.search.plan.forest import Plan, Sizes, plan_batch
-from jaxsmt.search.plan.lists import assemble_lists
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, all_groups, forced_allows
-from jaxsmt.search.plan.profiles import Profiles
-from jaxsmt.search.plan.ranking import PlacedPrograms, rank_rules
+from jaxsmt.search.plan.ranking import PlacedPrograms, assemble_lists, rank_rules
 from jaxsmt.search.plan.targets import (
     LmFeatures,
     TargetPrograms,
@@ -26,10 +23,11 @@ from jaxsmt.search.plan.targets import (
     special_programs_by_lm,
     target_programs,
 )
-from jaxsmt.search.request import Request, SearchConfig, complete_request
+from jaxsmt.search.request import Request, SearchConfig, complete_request, part_of
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.decoder import StackDecoder, stack_decoder
 from jaxsmt.search.statistics import SearchStatistics
+from jaxsmt.search.weights import Profiles
 from jaxsmt.text.vocabulary import NONTERMINALS
 
 __all__ = [

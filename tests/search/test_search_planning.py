@@ -9,9 +9,8 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.search.plan.forest import Layout
 from jaxsmt.search.plan.matching import Matches
 from jaxsmt.search.plan.planning import SpecialEntries, check_forced, forced_allows, unknown_positions
-from jaxsmt.search.plan.profiles import distinct_profiles
 from jaxsmt.search.rules.grammar import Programs
-from jaxsmt.search.weights import SearchWeights
+from jaxsmt.search.weights import SearchWeights, distinct_profiles
 
 NO_GAP = (0, 0)
 

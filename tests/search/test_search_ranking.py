@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.search.plan.matching import match_patterns
-from jaxsmt.search.plan.profiles import distinct_profiles
 from jaxsmt.search.plan.ranking import PlacedPrograms, best_of_lists, rank_rules
 from jaxsmt.search.rules.ensemble import MIXING, EnsembleConfig
 from jaxsmt.search.rules.ensemble_spans import ensemble_rules
 from jaxsmt.search.rules.grammar import Programs
 from jaxsmt.search.rules.model import feature_bounds, mixed_rules
-from jaxsmt.search.weights import SearchWeights
+from jaxsmt.search.weights import SearchWeights, distinct_profiles
 from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.features import application_features
 from jaxsmt.tm.union import build_union

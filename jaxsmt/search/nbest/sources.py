@@ -15,11 +15,11 @@ from jaxsmt.search.nbest.rescoring import DerivationCounts, no_reordering
 from jaxsmt.search.nbest.sides import Sides, sides_of
 from jaxsmt.search.nbest.unfold import Steps, Trees, sums_by_owner
 from jaxsmt.search.plan.forest import Sizes
-from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.decoder import StackBatch
 from jaxsmt.search.stack.features import reordering_features
 from jaxsmt.search.stack.lists import PhraseChains, StackGraph, phrases_of, stack_graph
+from jaxsmt.search.weights import Profiles
 
 T = TypeVar("T")
 

@@ -19,10 +19,9 @@ from jaxsmt.search.plan.forest import (
     groups_of_matches,
 )
 from jaxsmt.search.plan.matching import Matches
-from jaxsmt.search.plan.profiles import Profiles
 from jaxsmt.search.plan.ranking import Ranking
 from jaxsmt.search.rules.grammar import Programs
-from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP
+from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP, Profiles
 from jaxsmt.text.vocabulary import NONTERMINALS, PAD, SENTENCE_END
 
 X1, X2 = NONTERMINALS

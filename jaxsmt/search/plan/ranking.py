@@ -1,4 +1,5 @@
-"""The best rules of each source side, under the weights and mixtures of those who use it.
+"""Lists of rules: all pairs of the source sides that match, the best of each under the weights and mixtures of those
+who use it, and these as the device has them.
 
 The features of a rule depend on its sentence's mixture, so every sentence may need other features of the same long
 lists. Where features have upper bounds that no mixture changes, a list is sorted by them once, and for each mixture
@@ -6,17 +7,18 @@ only its head is scored: enough to find the best, and all that might be among th
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxsmt.common.ragged import ranges, ranks_in_runs
 from jaxsmt.search.plan.matching import Matches
-from jaxsmt.search.plan.pairs import pair_lists, usable_matches
-from jaxsmt.search.plan.profiles import Profiles
-from jaxsmt.search.rules.grammar import Programs
+from jaxsmt.search.rules.grammar import Grammar, Programs
 from jaxsmt.search.rules.model import BoundedRules, PairLists, RuleModel
+from jaxsmt.search.weights import Profiles
 
+NO_PAIR = -1  # an entry that is no rule of the grammar
 FIRST_TRIED = 1.6  # of a long list so many times the table limit are scored first, in the order of their bounds
 BOUND_ERROR = 1e-4  # bounds and scores are rounded, more so the larger they are
 
@@ -68,6 +70,36 @@ class _Scored(NamedTuple):
     lists: PairLists
     place: np.ndarray
     own: np.ndarray
+
+
+def pair_lists(grammar: Grammar, matches: Matches, profile_of_sentence: np.ndarray) -> PairLists:
+    """A list for each (profile, source side), with all pairs of the side."""
+    num_sides = max(len(grammar.source_sides), 1)
+    keys, list_of_match = np.unique(
+        profile_of_sentence[matches.sentence].astype(np.int64) * num_sides + matches.side, return_inverse=True
+    )
+    profile, side = np.divmod(keys, num_sides)
+    pairs, list_of_pair = pairs_of_sides(grammar, side)
+    is_same = np.ones(len(matches), bool)  # span as that of the match before: matches are sorted by these
+    for column in (matches.sentence, matches.start, matches.end):
+        is_same[1:] &= column[1:] == column[:-1]
+    return PairLists(pairs, list_of_pair, profile, list_of_match.reshape(-1), np.cumsum(~is_same))
+
+
+def pairs_of_sides(grammar: Grammar, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of source sides [Q]: pair [A] and place in `sides` [A]."""
+    first = grammar.first_pair[sides]
+    return ranges(first, grammar.first_pair[sides + 1] - first)
+
+
+def usable_matches(matches: Matches, lists: PairLists, list_of_entry: np.ndarray) -> tuple[Matches, np.ndarray]:
+    """The matches whose list has an entry, and their lists; list_of_entry: [E]."""
+    has_entry = np.zeros(len(lists.profile) + 1, bool)  # the last one is for -1
+    has_entry[list_of_entry] = True
+    rows = np.flatnonzero(has_entry[lists.list_of_match])
+    if len(rows) == len(matches):
+        return matches, lists.list_of_match
+    return matches.take(rows), lists.list_of_match[rows]
 
 
 def rank_rules(
@@ -228,3 +260,55 @@ def descending_in_lists(values: np.ndarray, list_of_value: np.ndarray) -> np.nda
         tied = np.flatnonzero(same[1:] | same[:-1])
         order[tied] = order[tied][np.lexsort((order[tied], in_order[tied]))]
     return order
+
+
+@dataclass(frozen=True)
+class RuleLists:
+    """Q lists with E entries, end to end.
+
+    first, count: [Q] int32: the entries of a list.
+    score: [E] float32: w·h of the rule and of its runs' own language model score.
+    program: for each language model [E, MAX_PARTS] int32; rows: [S, width] int32 the runs it speaks of.
+    pair: [E] int64: rule of the grammar, or NO_PAIR - n for special target n.
+    """
+
+    first: np.ndarray
+    count: np.ndarray
+    score: np.ndarray
+    program: tuple[np.ndarray, ...]
+    rows: tuple[np.ndarray, ...]
+    pair: np.ndarray
+
+
+def assemble_lists(ranking: Ranking, special_programs: Sequence[Programs], special_score: np.ndarray) -> RuleLists:
+    """Ranked lists, then one list for each special entry [Z]; special_programs: for each language model."""
+    ranked = ranking.entries
+    by_lm = zip(ranking.programs, ranked.target, special_programs, strict=True)
+    programs, rows = zip(*(_joined(*parts) for parts in by_lm), strict=True)
+    count = np.bincount(ranked.list, minlength=ranking.num_lists)
+    count = np.concatenate([count, np.ones(len(special_score), np.int64)])
+    return RuleLists(
+        (np.cumsum(count) - count).astype(np.int32),
+        count.astype(np.int32),
+        np.concatenate([ranked.score, special_score]).astype(np.float32),
+        programs,
+        rows,
+        np.concatenate([ranked.pair, NO_PAIR - np.arange(len(special_score))]),
+    )
+
+
+def _joined(programs: Programs, target: np.ndarray, special: Programs) -> tuple[np.ndarray, np.ndarray]:
+    """Programs of the ranked entries, then of the special ones; their runs are gathered into one small table."""
+    own, own_rows = _compact(programs.program[target], programs.rows)
+    extra, extra_rows = _compact(special.program, special.rows)
+    extra = np.where(extra > 0, extra + len(own_rows) - 1, extra)
+    return np.concatenate([own, extra]).astype(np.int32), np.concatenate([own_rows, extra_rows[1:]])
+
+
+def _compact(program: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The program [E, MAX_PARTS] over only those rows that it uses; row 0 stays row 0."""
+    is_used = np.zeros(len(rows), bool)
+    is_used[0] = True
+    is_used[np.maximum(program, 0)] = True
+    place = np.cumsum(is_used) - 1
+    return np.where(program >= 0, place[np.maximum(program, 0)], program).astype(np.int32), rows[is_used]

@@ -14,21 +14,19 @@ from jaxsmt.common.ragged import Ragged
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.nbest.derivation import Derivation
-from jaxsmt.search.parts import part_of
 from jaxsmt.search.plan.forest import Sizes
-from jaxsmt.search.plan.lists import assemble_lists
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, forced_allows
-from jaxsmt.search.plan.profiles import Profiles
-from jaxsmt.search.plan.ranking import PlacedPrograms, rank_rules
+from jaxsmt.search.plan.ranking import PlacedPrograms, assemble_lists, rank_rules
 from jaxsmt.search.plan.targets import TargetPrograms, programs_by_lm, special_programs_by_lm
-from jaxsmt.search.request import Request, SearchConfig, complete_request, mixture_rows
+from jaxsmt.search.request import Request, SearchConfig, complete_request, mixture_rows, part_of
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.hypotheses import Stacks
 from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.search.stack.planning import StackPlan, phrase_length, plan_stack, special_spans, word_class
 from jaxsmt.search.stack.reading import StackReader
 from jaxsmt.search.statistics import SearchCounts, SearchStatistics
+from jaxsmt.search.weights import Profiles
 from jaxsmt.text.vocabulary import NONTERMINALS
 
 BATCH_SIZES = {"cpu": (1, 8, 32)}  # sentences decoded at once, by kind of device

@@ -8,12 +8,11 @@ import numpy as np
 
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.nbest.derivation import FORCED, UNKNOWN_WORD
-from jaxsmt.search.plan.lists import NO_PAIR, RuleLists
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, unknown_positions
-from jaxsmt.search.plan.profiles import Profiles
-from jaxsmt.search.plan.ranking import Ranking, descending_in_lists
+from jaxsmt.search.plan.ranking import NO_PAIR, Ranking, RuleLists, descending_in_lists
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.hypotheses import MONO, NO_ENTRY, Options
+from jaxsmt.search.weights import Profiles
 
 WORD_CLASSES = (8, 16, 24, 32, 48, 64, 96, 128)  # a device program for each; longer ones in steps of the last
 LEAST_ENTRIES = 1 << 12
