@@ -13,9 +13,9 @@ from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Chart, fill_
 from jaxsmt.search.chart.rows import SearchLm, start_row
 from jaxsmt.search.nbest.derivation import Derivation, Reader
 from jaxsmt.search.plan.forest import Plan, Sizes, plan_batch
+from jaxsmt.search.plan.lists import PlacedPrograms, assemble_lists, rank_rules
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, all_groups, forced_allows
-from jaxsmt.search.plan.ranking import PlacedPrograms, assemble_lists, rank_rules
 from jaxsmt.search.plan.targets import (
     LmFeatures,
     TargetPrograms,

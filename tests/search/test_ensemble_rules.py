@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.search.plan.lists import pair_lists
 from jaxsmt.search.plan.matching import match_patterns
-from jaxsmt.search.plan.ranking import pair_lists
 from jaxsmt.search.rules import ensemble
 from jaxsmt.search.rules.ensemble import EnsembleConfig, mix_scores
 from jaxsmt.search.rules.ensemble_spans import ensemble_rules, totals

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxsmt.common.ragged import ragged_from_rows
+from jaxsmt.search.plan.lists import PlacedPrograms, best_of_lists, rank_rules
 from jaxsmt.search.plan.matching import match_patterns
-from jaxsmt.search.plan.ranking import PlacedPrograms, best_of_lists, rank_rules
 from jaxsmt.search.rules.ensemble import MIXING, EnsembleConfig
 from jaxsmt.search.rules.ensemble_spans import ensemble_rules
 from jaxsmt.search.rules.grammar import Programs

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from jaxsmt.search.nbest.derivation import RULE, UNKNOWN_WORD, Reader, Symbols
-from jaxsmt.search.plan.ranking import NO_PAIR
+from jaxsmt.search.plan.lists import NO_PAIR
 from jaxsmt.search.rules.grammar import Grammar
 from jaxsmt.text.vocabulary import NONTERMINALS, PAD
 

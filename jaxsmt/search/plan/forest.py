@@ -15,8 +15,8 @@ from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import numbered_runs, ranks_in_runs
 from jaxsmt.common.sizes import filled_rows
 from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, FIRST_ENTRY, GROUP_CLASSES, NO_CELL, Forest
+from jaxsmt.search.plan.lists import RuleLists
 from jaxsmt.search.plan.matching import Matches
-from jaxsmt.search.plan.ranking import RuleLists
 from jaxsmt.search.weights import Profiles
 
 NO_SPAN = -1

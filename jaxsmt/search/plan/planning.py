@@ -18,8 +18,8 @@ from jaxsmt.search.plan.forest import (
     glue_groups,
     groups_of_matches,
 )
+from jaxsmt.search.plan.lists import Ranking
 from jaxsmt.search.plan.matching import Matches
-from jaxsmt.search.plan.ranking import Ranking
 from jaxsmt.search.rules.grammar import Programs
 from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP, Profiles
 from jaxsmt.text.vocabulary import NONTERMINALS, PAD, SENTENCE_END

@@ -9,8 +9,8 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart.compiled import CompiledTargets
 from jaxsmt.search.chart.rows import COMBINATIONS, LINEAR, LOG_LINEAR, SearchLm, prepare_lm
+from jaxsmt.search.plan.lists import PlacedPrograms
 from jaxsmt.search.plan.planning import SpecialEntries
-from jaxsmt.search.plan.ranking import PlacedPrograms
 from jaxsmt.search.rules.grammar import Grammar, Programs, compile_by_mixture, compile_targets
 from jaxsmt.search.weights import Profiles
 

@@ -15,9 +15,9 @@ from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.nbest.derivation import Derivation
 from jaxsmt.search.plan.forest import Sizes
+from jaxsmt.search.plan.lists import PlacedPrograms, assemble_lists, rank_rules
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, forced_allows
-from jaxsmt.search.plan.ranking import PlacedPrograms, assemble_lists, rank_rules
 from jaxsmt.search.plan.targets import TargetPrograms, programs_by_lm, special_programs_by_lm
 from jaxsmt.search.request import Request, SearchConfig, complete_request, mixture_rows, part_of
 from jaxsmt.search.rules.model import RuleModel

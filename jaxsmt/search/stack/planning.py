@@ -8,8 +8,8 @@ import numpy as np
 
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.nbest.derivation import FORCED, UNKNOWN_WORD
+from jaxsmt.search.plan.lists import NO_PAIR, Ranking, RuleLists, descending_in_lists
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, unknown_positions
-from jaxsmt.search.plan.ranking import NO_PAIR, Ranking, RuleLists, descending_in_lists
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.hypotheses import MONO, NO_ENTRY, Options
 from jaxsmt.search.weights import Profiles

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxsmt.search.nbest.derivation import RULE, START_NODE, Node, Symbols, target_symbols
-from jaxsmt.search.plan.ranking import NO_PAIR
+from jaxsmt.search.plan.lists import NO_PAIR
 from jaxsmt.search.rules.grammar import Grammar
 from jaxsmt.search.stack.planning import StackPlan
 from jaxsmt.text.vocabulary import NONTERMINALS
