@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.model.labelling.labellers import Labeller
-from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.model.model import LabelSettings
 
 if TYPE_CHECKING:
     from jaxsmt.model.reranking.bagging import Bag

@@ -19,27 +19,20 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder, write_manifest, write_text
 from jaxsmt.common.settings import from_values
-from jaxsmt.model.adaptation import load_adaptation
 from jaxsmt.model.labelling.labellers import load_clusters
 from jaxsmt.model.language_models import lm_folder, load_language_models
-from jaxsmt.model.mixing import MixingConfig
-from jaxsmt.model.model import Mixing, Model
-from jaxsmt.model.profiles import LabelSettings
-from jaxsmt.model.rules import Rules
+from jaxsmt.model.mixing import MixingConfig, Rules
+from jaxsmt.model.model import LabelSettings, Mixing, Model
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide, load_side
 from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
 from jaxsmt.tm.component import Component, load_component
-
-if TYPE_CHECKING:
-    from jaxsmt.model.rescoring import Rescoring
-    from jaxsmt.osm.models import OperationModels
 
 FORMAT_VERSION = 4
 SETTINGS, COMPONENTS, CLUSTERS, ADAPTATION = "model.json", "components", "clusters", "adaptation"
@@ -100,10 +93,7 @@ def open_model(folder: str | Path) -> Model:
         from_values(SearchConfig, settings["search"]),
         from_values(SearchWeights, settings["weights"]),
         _mixing(settings["mixing"]),
-        load_clusters(folder / CLUSTERS) if (folder / CLUSTERS).is_dir() else None,
-        load_adaptation(folder / ADAPTATION) if (folder / ADAPTATION).is_dir() else None,
-        rescoring=_rescoring(settings["rescoring"]) if "rescoring" in settings else None,
-        operations=_operations(folder / OPERATIONS) if (folder / OPERATIONS).is_dir() else None,
+        **_further_parts(folder, settings),
     )
 
 
@@ -124,16 +114,24 @@ def _mixing(settings: dict[str, Any]) -> Mixing:
     )
 
 
-def _rescoring(settings: dict[str, Any]) -> "Rescoring":
-    from jaxsmt.model.rescoring import rescoring_of  # what is not there need not be imported
+def _further_parts(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Fields of `Model` that few models have; what is not there need not be imported."""
+    parts: dict[str, Any] = {}
+    if (folder / CLUSTERS).is_dir():
+        parts["clusters"] = load_clusters(folder / CLUSTERS)
+    if (folder / ADAPTATION).is_dir():
+        from jaxsmt.model.adaptation import load_adaptation
 
-    return rescoring_of(settings)
+        parts["adaptation"] = load_adaptation(folder / ADAPTATION)
+    if "rescoring" in settings:
+        from jaxsmt.model.rescoring import rescoring_of
 
+        parts["rescoring"] = rescoring_of(settings["rescoring"])
+    if (folder / OPERATIONS).is_dir():
+        from jaxsmt.osm.models import load_operation_models
 
-def _operations(folder: Path) -> "OperationModels":
-    from jaxsmt.osm.models import load_operation_models
-
-    return load_operation_models(folder)
+        parts["operations"] = load_operation_models(folder / OPERATIONS)
+    return parts
 
 
 def _read_settings(path: Path) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from pathlib import Path
 from jaxsmt.common.errors import UserError
 from jaxsmt.model.folder import open_model
 from jaxsmt.model.labelling.labellers import GivenLabels, Labeller, SameLabel
-from jaxsmt.model.model import Model
-from jaxsmt.model.profiles import Profile
+from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.source_text import SourceText, blocks_of
 from jaxsmt.model.translation import NBestList, TranslatedLine, Translator, make_translator
 

@@ -1,12 +1,21 @@
-"""How components are mixed: the keys of conf/mixture, and weights that need no fit."""
+"""The rules of a model, and how its components are mixed: the keys of conf/mixture, and weights that need no fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.search.rules.model import RuleModel, mixed_rules
+from jaxsmt.tm.component import Component
 from jaxsmt.tm.fit.config import LinearConfig, PerplexityConfig
+from jaxsmt.tm.restrict import restricted_components, without_unused_word_pairs
+from jaxsmt.tm.union import UnionView, build_union
+
+if TYPE_CHECKING:
+    from jaxsmt.tm.component_table import ComponentTable
 
 COUNTS, LINEAR, LOG_LINEAR, FILL_UP = "counts", "linear", "loglinear", "fillup"
 ENSEMBLES = ("wsum", "wmax", "prod", "switch_max", "switch_sum")
@@ -87,3 +96,67 @@ def fixed_weights(config: MixingConfig, label: str | None, names: Sequence[str])
     else:
         weights = np.where(is_own, config.raise_by, 1.0)
     return weights if config.operation == COUNTS else weights / weights.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Components, and the union of them, made when it is first asked for; models that differ elsewhere share it.
+
+    components: as they lie on the disk.
+    sentences: the tokenised sentences that are to be translated, all others are refused; None: any.
+    """
+
+    components: Sequence[Component]
+    sentences: frozenset[tuple[str, ...]] | None = None
+
+    @cached_property
+    def usable(self) -> list[Component]:
+        """The components with those rules that the sentences can use."""
+        if self.sentences is None:
+            return list(self.components)
+        return restricted_components(self.components, sorted(self.sentences))
+
+    @cached_property
+    def union(self) -> UnionView:
+        """Of the usable components."""
+        found = build_union(self.usable)
+        return found if self.sentences is None else without_unused_word_pairs(found)
+
+    def has(self, sentences: Sequence[Sequence[str]]) -> bool:
+        """Whether these sentences may be translated."""
+        return self.sentences is None or self.sentences.issuperset(map(tuple, sentences))
+
+
+def make_rules(
+    union: UnionView, components: Sequence[Component], config: MixingConfig,
+    component_weights: Sequence[Sequence[float]] = (),
+) -> RuleModel:  # fmt: skip
+    """Rules of all components under the operation of a configuration; component_weights: [D, 4] of an ensemble."""
+    if config.operation == COUNTS:
+        return mixed_rules(union)
+    # most models add counts, and need not load the other operations
+    from jaxsmt.search.rules.mixtures import fill_up_rules, linear_rules, log_linear_rules
+    from jaxsmt.tm.component_table import component_table
+
+    table = component_table(union, components)
+    if config.operation == LINEAR:
+        return linear_rules(union, table, config.linear.normalised)
+    if config.operation == LOG_LINEAR:
+        return log_linear_rules(union, table, config.epsilon)
+    if config.operation == FILL_UP:
+        return fill_up_rules(union, table)
+    return _ensemble(union, table, np.array(component_weights), config)
+
+
+def _ensemble(union: UnionView, table: "ComponentTable", weights: np.ndarray, config: MixingConfig) -> RuleModel:
+    from jaxsmt.search.rules.ensemble import EnsembleConfig
+    from jaxsmt.search.rules.ensemble_spans import ensemble_rules
+
+    options = EnsembleConfig(  # the search's own part of the settings
+        config.operation.replace("_", ":"),
+        epsilon=config.epsilon,
+        normalise_weights=False,  # they are, together with the weights that all components share
+        normalise_spans=config.span_normalised,
+        literal=config.literal,
+    )
+    return ensemble_rules(union, table, weights, options)

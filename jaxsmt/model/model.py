@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.model.adaptation import Adaptation
 from jaxsmt.model.labelling.labellers import Labeller, SameLabel
 from jaxsmt.model.language_models import LanguageModels
-from jaxsmt.model.mixing import MixingConfig, fixed_weights
-from jaxsmt.model.profiles import LabelSettings, Profile
-from jaxsmt.model.rules import Rules
+from jaxsmt.model.mixing import MixingConfig, Rules, fixed_weights
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.search.chart.rows import LOG_LINEAR
 from jaxsmt.search.decoder import SearchConfig
@@ -23,8 +20,47 @@ from jaxsmt.text.encoding import TextSide
 from jaxsmt.tm.weights import FEATURE_NAMES, check_weights
 
 if TYPE_CHECKING:  # what few models have is imported when it is opened
+    from jaxsmt.model.adaptation import Adaptation
     from jaxsmt.model.rescoring import Rescoring
     from jaxsmt.osm.models import OperationModels
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How one kind of text is translated.
+
+    mixture: component weights λ, [4, D], or [5, D] with those of orientations; [D] where models are mixed as wholes.
+    lm_mixtures: for each language model [D] weights of its models, sum 1.
+    weights: log-linear weights.
+    label: the kind of text, where it has a name.
+    """
+
+    mixture: np.ndarray
+    lm_mixtures: tuple[np.ndarray, ...]
+    weights: SearchWeights
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class LabelSettings:
+    """What is known of kinds of text, by label.
+
+    mixtures: component weights, as in `Profile`.
+    lm_mixtures: for each language model the weights of its models.
+    weights: log-linear weights of labels that were tuned on their own.
+    """
+
+    mixtures: dict[str, list] = field(default_factory=dict)
+    lm_mixtures: dict[str, list[list[float]]] = field(default_factory=dict)
+    weights: dict[str, SearchWeights] = field(default_factory=dict)
+
+    def updated(self, other: "LabelSettings") -> "LabelSettings":
+        """All that either knows; where both know something, what the other says."""
+        return LabelSettings(
+            {**self.mixtures, **other.mixtures},
+            {**self.lm_mixtures, **other.lm_mixtures},
+            {**self.weights, **other.weights},
+        )
 
 
 @dataclass(frozen=True)
@@ -61,7 +97,7 @@ class Model:
     weights: SearchWeights
     mixing: Mixing = field(default_factory=Mixing)
     clusters: Labeller | None = None
-    adaptation: Adaptation | None = None
+    adaptation: "Adaptation | None" = None
     rescoring: "Rescoring | None" = None
     operations: "OperationModels | None" = None
     more_labels: tuple[str, ...] = ()

@@ -1,11 +1,18 @@
-"""Lines to be translated, tokenised once for all that looks at them: labellers, rules, glossary, search."""
+"""Lines to be translated, tokenised once for all that looks at them: labellers, rules, glossary, search.
 
-from collections.abc import Iterable, Iterator, Sequence
+A glossary is a file with a source term, a tab and its translation a line: terms that must be translated as given.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from jaxsmt.common.errors import UserError
 from jaxsmt.text.encoding import TextSide
+from jaxsmt.text.streams import read_lines
 
 LINES_PER_BLOCK = 500  # read, translated and written at a time
+Glossary = Mapping[tuple[str, ...], tuple[str, ...]]  # source tokens → target tokens
 
 
 @dataclass(frozen=True)
@@ -58,3 +65,35 @@ def blocks_of(side: TextSide, lines: Iterable[str]) -> Iterator[SourceText]:
             block = []
     if block:
         yield source_text(side, block)
+
+
+def read_glossary(path: str | Path, source: TextSide, target: TextSide) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Reads and tokenises a glossary; an empty translation leaves the term out."""
+    terms: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for number, line in enumerate(read_lines(path), 1):
+        cells = line.split("\t")
+        term = tuple(source.preprocess(cells[0]))
+        if len(cells) != 2 or not term:
+            raise UserError(f"'{path}' line {number} is not a term, a tab and its translation: mend the line")
+        if term in terms:
+            raise UserError(f"'{path}' line {number} gives '{cells[0]}' a second translation: keep one")
+        terms[term] = tuple(target.exact_tokens(cells[1]))
+    return terms
+
+
+def find_terms(
+    glossary: Glossary, sentences: Sequence[Sequence[str]], id_of: Mapping[str, int]
+) -> dict[tuple[int, int, int], list[int]]:
+    """(sentence, start, end) → target ids; from left to right, at each place the longest term."""
+    if not glossary:
+        return {}
+    longest, found = max(map(len, glossary)), {}
+    for row, tokens in enumerate(sentences):
+        start = 0
+        while start < len(tokens):
+            ends = range(min(len(tokens), start + longest), start, -1)
+            end = next((end for end in ends if tuple(tokens[start:end]) in glossary), None)
+            if end is not None:
+                found[row, start, end] = [id_of[word] for word in glossary[tuple(tokens[start:end])]]
+            start = end or start + 1
+    return found

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.model.glossary import Glossary, find_terms
-from jaxsmt.model.model import Model
-from jaxsmt.model.profiles import Profile
-from jaxsmt.model.rules import make_rules
-from jaxsmt.model.source_text import SourceText
+from jaxsmt.model.mixing import make_rules
+from jaxsmt.model.model import Model, Profile
+from jaxsmt.model.source_text import Glossary, SourceText, find_terms
 from jaxsmt.search.decoder import AnyDecoder, Request, SearchConfig, make_decoder
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.translation import Translation, translate, translate_nbest

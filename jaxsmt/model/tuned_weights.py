@@ -1,4 +1,4 @@
-"""Log-linear weights as the vector that tuners, votes and members of a bag work on."""
+"""Log-linear weights as the vector that tuners, votes and members of a bag work on; and as mixtures need them."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxsmt.common.norms import l1_norm
+from jaxsmt.model.mixing import FILL_UP, LOG_LINEAR, MixingConfig
 from jaxsmt.search.weights import OWN_FEATURES, SearchWeights
 
 if TYPE_CHECKING:
@@ -54,6 +55,28 @@ def weights_and_more(vector: np.ndarray, start: SearchWeights) -> tuple[SearchWe
     """`weights_of` the first values of a vector [F + M], and the M behind them, which are scaled by the same factor."""
     first, more = np.split(np.asarray(vector), [len(vector_of(start))])
     return weights_of(first, start), _scaled(more, first, start)
+
+
+def fitting_weights(weights: SearchWeights, config: MixingConfig, num_components: int) -> SearchWeights:
+    """Weights of the four features as weights of what the operation makes of them, which give about the same scores."""
+    rule, reordering = np.array(weights.rule), np.array(weights.reordering)
+    if config.operation == LOG_LINEAR:
+        rule, reordering = (np.tile(part, num_components) / num_components for part in (rule, reordering))
+    elif config.operation == FILL_UP:
+        rule = np.concatenate([rule, np.zeros(num_components - 1)])
+    elif config.is_ensemble:
+        rule = np.array([norm_of(weights)])
+    return dataclasses.replace(weights, rule=tuple(rule.tolist()), reordering=tuple(reordering.tolist()))
+
+
+def normalised_rule(weights: SearchWeights) -> tuple[float, ...]:
+    """A component's rule weights in an ensemble: all its weights together have the L1 norm 1 (Razmara et al. 2012)."""
+    return tuple(value / norm_of(weights) for value in weights.rule)
+
+
+def norm_of(weights: SearchWeights) -> float:
+    """The L1 norm of all weights but that of unknown words, which is no matter of taste."""
+    return float(l1_norm(vector_of(weights))) or 1.0
 
 
 def _scaled(values: np.ndarray, vector: np.ndarray, start: SearchWeights) -> tuple[float, ...]:

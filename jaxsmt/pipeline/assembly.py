@@ -18,11 +18,10 @@ from jaxsmt.model.labelling.labellers import load_clusters
 from jaxsmt.model.labelling.source_clusters import load as load_source_clusters
 from jaxsmt.model.labelling.target_clusters import load as load_target_clusters
 from jaxsmt.model.language_models import LanguageModels, lm_folder, start_weights
-from jaxsmt.model.mixing import FILL_UP, LOG_LINEAR, TARGET_CLUSTERS, MixingConfig
-from jaxsmt.model.model import Mixing, Model
-from jaxsmt.model.profiles import LabelSettings
-from jaxsmt.model.rules import Rules, fitting_weights, normalised_rule
+from jaxsmt.model.mixing import FILL_UP, LOG_LINEAR, TARGET_CLUSTERS, MixingConfig, Rules
+from jaxsmt.model.model import LabelSettings, Mixing, Model
 from jaxsmt.model.source_text import source_text
+from jaxsmt.model.tuned_weights import fitting_weights, normalised_rule
 from jaxsmt.pipeline.report import show_mixture
 from jaxsmt.pipeline.stages.components import FOLDER
 from jaxsmt.pipeline.stages.ensembles import tuned_ensemble

@@ -9,8 +9,7 @@ from pathlib import Path
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import track
 from jaxsmt.evaluate.scores import Scores, corpus_scores
-from jaxsmt.model.model import Model
-from jaxsmt.model.profiles import Profile
+from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.reranking.bagging import BaggedTranslator
 from jaxsmt.model.source_text import SourceText, source_text
 from jaxsmt.model.translation import PlainTranslator, Translator, plain_translator

@@ -15,7 +15,7 @@ from jaxsmt.common.files import write_text
 from jaxsmt.model.folder import open_model
 from jaxsmt.model.labelling.recognition import Recognition
 from jaxsmt.model.mixing import MixingConfig
-from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.model.model import LabelSettings
 from jaxsmt.model.reranking.bagging import Bag, BaggedTranslator
 from jaxsmt.model.reranking.voting import Voting, VotingTranslator
 from jaxsmt.model.translation import plain_translator

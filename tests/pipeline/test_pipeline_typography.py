@@ -6,9 +6,8 @@ import pytest
 
 from jaxsmt.common.files import write_text
 from jaxsmt.model.folder import open_model
-from jaxsmt.model.glossary import read_glossary
 from jaxsmt.model.model import Model
-from jaxsmt.model.source_text import source_text
+from jaxsmt.model.source_text import read_glossary, source_text
 from jaxsmt.model.translation import plain_translator
 from jaxsmt.pipeline.commands.train import train
 from tests.pipeline.small_corpus import train_config

@@ -10,7 +10,7 @@ from jaxsmt.adapt.recognise.recogniser import Recogniser, load_recogniser
 from jaxsmt.common.settings import from_values
 from jaxsmt.model.adaptation import write_settings
 from jaxsmt.model.labelling.labellers import Labeller
-from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.model.model import LabelSettings
 from jaxsmt.model.reranking.bagging import Bag
 from jaxsmt.model.translation import PlainTranslator
 from jaxsmt.search.weights import SearchWeights

@@ -1,7 +1,7 @@
 """Bagging in a model: every member decodes with its own weights, then all vote (Song, Mi, Lü & Liu 2012)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,17 @@ import numpy as np
 
 from jaxsmt.adapt.voting import different_hypotheses, summed_votes
 from jaxsmt.common.arrays import open_arrays, save_arrays
+from jaxsmt.common.ragged import Ragged
 from jaxsmt.model.adaptation import write_settings
-from jaxsmt.model.profiles import Profile
-from jaxsmt.model.reranking.members import for_members
+from jaxsmt.model.model import Profile
 from jaxsmt.model.reranking.ranking import ROWS_AT_ONCE, RankedLists, RankingAdaptation, RankingTranslator
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.model.translation import PlainTranslator
 from jaxsmt.model.tuned_weights import feature_rows, weights_of
+from jaxsmt.search.decoder import Request
 from jaxsmt.search.nbest.arrays import nbest_arrays
 from jaxsmt.search.nbest.moses import output_texts
+from jaxsmt.search.request import mixture_rows
 from jaxsmt.search.weights import SearchWeights
 
 MEMBERS = "members.safetensors"
@@ -98,3 +100,30 @@ class BaggedTranslator(RankingTranslator):
     @cached_property
     def _weights(self) -> list[SearchWeights]:
         return [weights_of(theta, self.model.weights) for theta in self.members.weights]
+
+
+def for_members(request: Request, members: Sequence[SearchWeights]) -> Request:
+    """The request of B sentences for M members, member by member: row m · B + b is sentence b with the weights of m.
+
+    A batch of the decoder then has few different weights.
+    """
+    num = len(request.sentences)
+    rows = np.tile(np.arange(num), len(members))
+    columns = {
+        name: np.repeat(np.array([getattr(member, name) for member in members], np.float32), num, axis=0)
+        for name in vars(members[0])
+    }
+    copies = request.copy_ids
+    return replace(
+        request,
+        sentences=request.sentences.take(rows),
+        copy_ids=None if copies is None else Ragged(copies, request.sentences.offsets).take(rows).values,
+        weights=SearchWeights(**columns),
+        mixture=None if request.mixture is None else request.mixture[rows],
+        lm_mixture=mixture_rows(request.lm_mixture, rows),
+        forced={
+            (number * num + row, start, end): ids
+            for number in range(len(members))
+            for (row, start, end), ids in request.forced.items()
+        },
+    )

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.lm.rescoring import Rescorer
-from jaxsmt.model.profiles import Profile
+from jaxsmt.model.model import Profile
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.model.translation import PlainTranslator
 from jaxsmt.model.tuned_weights import feature_rows

@@ -9,8 +9,7 @@ import numpy as np
 
 from jaxsmt.adapt.voting import best_rows
 from jaxsmt.model.labelling.labellers import Labeller
-from jaxsmt.model.model import Model
-from jaxsmt.model.profiles import LabelSettings, Profile
+from jaxsmt.model.model import LabelSettings, Model, Profile
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.model.translation import NBestList, PlainTranslator, TranslatedLine
 from jaxsmt.search.nbest.arrays import NBestArrays

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jaxsmt.model.profiles import Profile
+from jaxsmt.model.model import Profile
 from jaxsmt.model.reranking.features import ListRescorer
 from jaxsmt.model.reranking.ranking import RankedLists, RankingTranslator
 from jaxsmt.model.rescoring import Rescoring

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsmt.adapt.bpa.rerank import Votes, load_votes, save_votes, scores_by_label
 from jaxsmt.model.adaptation import write_settings
-from jaxsmt.model.profiles import Profile
+from jaxsmt.model.model import Profile
 from jaxsmt.model.reranking.bagging import Bag
 from jaxsmt.model.reranking.ranking import RankedLists, RankingAdaptation, RankingTranslator
 from jaxsmt.model.source_text import SourceText

@@ -15,11 +15,9 @@ from jaxsmt.adapt.clusters.labels import read_labels
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log, track
 from jaxsmt.model.folder import open_model
-from jaxsmt.model.glossary import read_glossary
 from jaxsmt.model.labelling.labellers import GivenLabels, Labeller, SameLabel
-from jaxsmt.model.model import Model
-from jaxsmt.model.profiles import Profile
-from jaxsmt.model.source_text import SourceText, blocks_of, source_text
+from jaxsmt.model.model import Model, Profile
+from jaxsmt.model.source_text import SourceText, blocks_of, read_glossary, source_text
 from jaxsmt.model.translation import NBestList, TranslatedLine, Translator, make_translator
 from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_rescoring

@@ -12,8 +12,7 @@ from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.model.model import Model
-from jaxsmt.model.reranking.bagging import Bag
-from jaxsmt.model.reranking.members import for_members
+from jaxsmt.model.reranking.bagging import Bag, for_members
 from jaxsmt.model.translation import PlainTranslator, plain_translator
 from jaxsmt.model.tuned_weights import feature_names, vector_of, weights_of
 from jaxsmt.pipeline.config.adapters import BaggingStageConfig

@@ -7,10 +7,8 @@ import numpy as np
 
 from jaxsmt.common.progress import log
 from jaxsmt.model.mixing import COUNTS, MixingConfig
-from jaxsmt.model.model import Mixing, Model
-from jaxsmt.model.profiles import LabelSettings
-from jaxsmt.model.rules import norm_of, normalised_rule
-from jaxsmt.model.tuned_weights import tuned_fields
+from jaxsmt.model.model import LabelSettings, Mixing, Model
+from jaxsmt.model.tuned_weights import norm_of, normalised_rule, tuned_fields
 from jaxsmt.pipeline.stages.tuning import TuningTask, best_mixture, tuning_stage
 from jaxsmt.pipeline.store import Store
 from jaxsmt.search.weights import SearchWeights

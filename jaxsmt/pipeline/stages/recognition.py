@@ -17,8 +17,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
 from jaxsmt.model.labelling.recognition import Recognition
-from jaxsmt.model.model import Model
-from jaxsmt.model.profiles import LabelSettings
+from jaxsmt.model.model import LabelSettings, Model
 from jaxsmt.pipeline.config.adapters import RecogniseStageConfig
 from jaxsmt.pipeline.stages.texts import bitext_inputs
 from jaxsmt.pipeline.stages.tuning import TuningTask, tuning_stage, tuning_text

@@ -14,8 +14,7 @@ from sacrebleu.metrics import BLEU
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.settings import from_values
-from jaxsmt.model.model import Model
-from jaxsmt.model.profiles import Profile
+from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.reranking.features import ListRescorer, fitted_shares
 from jaxsmt.model.rescoring import Rescoring
 from jaxsmt.model.source_text import SourceText, joined_texts, source_text
