@@ -1,8 +1,10 @@
 """Frozen dataclasses of settings, to and from plain values as files and command lines have them."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
+
+from jaxsmt.common.errors import UserError
 
 Settings = TypeVar("Settings")
 
@@ -22,6 +24,20 @@ def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
         elif value is not None:
             given[key] = tuple(value) if isinstance(value, list) else value
     return dataclasses.replace(settings, **given)  # type: ignore[type-var]
+
+
+def check_choices(settings: Any, group: str, choices: Mapping[str, Iterable[str]]) -> None:
+    """Each of the named settings has one of its choices; group: what comes before the names on a command line."""
+    for name, known in choices.items():
+        if getattr(settings, name) not in known:
+            raise UserError(f"{group}.{name} is '{getattr(settings, name)}': choose one of {', '.join(known)}")
+
+
+def check_ranges(settings: Any, group: str, ranges: Mapping[str, tuple[int, int]]) -> None:
+    """Each of the named settings lies in its range, both ends included."""
+    for name, (least, most) in ranges.items():
+        if not least <= getattr(settings, name) <= most:
+            raise UserError(f"{group}.{name} is {getattr(settings, name)}: give a number from {least} to {most}")
 
 
 def _value(column: "dataclasses.Field[Any]", value: Any) -> Any:

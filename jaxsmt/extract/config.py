@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import check_ranges
 
 PHRASE, HIERO = "phrase", "hiero"
 MAX_ALIGNMENT_BITS = 64  # the links of a pair are packed into one unsigned integer
@@ -46,9 +47,7 @@ class ExtractConfig:
             "max_nonterminals": (0, 2),
             "min_gap": (1, 16),
         }
-        for key, (low, high) in limits.items():
-            if not low <= getattr(self, key) <= high:
-                raise UserError(f"extract.{key} is {getattr(self, key)}: choose a number from {low} to {high}")
+        check_ranges(self, "extract", limits)
         if self.kind == HIERO and self.source_width * self.target_width > MAX_ALIGNMENT_BITS:
             raise UserError(
                 f"extract.max_source_symbols × extract.max_span is {self.source_width * self.target_width}: "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import check_choices
 from jaxsmt.search.rules.model import RuleModel, mixed_rules
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.fit.config import LinearConfig, PerplexityConfig
@@ -65,9 +66,7 @@ class MixingConfig:
     linear: LinearConfig = field(default_factory=LinearConfig)
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise UserError(f"mixture.{name} is '{getattr(self, name)}': choose one of {', '.join(choices)}")
+        check_choices(self, "mixture", CHOICES)
         if self.weighting == "tuned" and not self.is_ensemble:
             raise UserError(f"mixture.weighting=tuned is for ensembles: choose another one for '{self.operation}'")
         for name in ("raise_by", "epsilon"):

@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.settings import check_choices, check_ranges
 from jaxsmt.search.chart.kernel import Beam
 from jaxsmt.search.chart.rows import LOG_LINEAR, SearchLm
 from jaxsmt.search.plan.forest import Layout
@@ -43,11 +44,8 @@ class SearchConfig:
     stack: StackConfig = field(default_factory=StackConfig)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UserError(f"search.kind is '{self.kind}': choose one of {', '.join(KINDS)}")
-        for name, least, most in (("max_span", 1, 200), ("table_limit", 1, 2047), ("swap_span", 0, 200)):
-            if not least <= getattr(self, name) <= most:
-                raise UserError(f"search.{name} is {getattr(self, name)}: give a number from {least} to {most}")
+        check_choices(self, "search", {"kind": KINDS})
+        check_ranges(self, "search", {"max_span": (1, 200), "table_limit": (1, 2047), "swap_span": (0, 200)})
         if self.swap_span > self.max_span:
             raise UserError(
                 f"search.swap_span is {self.swap_span} and search.max_span {self.max_span}: it cannot be longer"

@@ -197,7 +197,7 @@ def test_without_scikit_learn_it_says_how_to_get_it(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"classifier": "svm"}, "adapt.classifier is 'svm': set it to one of naive_bayes, logistic"),
+        ({"classifier": "svm"}, "adapt.classifier is 'svm': choose one of naive_bayes, logistic"),
         ({"solver": "sgd"}, "adapt.solver is 'sgd'"),
         ({"strength": 0.0}, "adapt.strength is 0.0"),
         ({"smoothing": -1.0}, "adapt.smoothing is -1.0"),

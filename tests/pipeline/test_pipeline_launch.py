@@ -22,7 +22,7 @@ def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         ("train.py", "algin.alpha=0.1", "did you mean 'align.alpha'?"),
         ("train.py", "extract=hierro", "did you mean 'hiero'?; choose from hiero, phrase"),
         ("train.py", "extract.max_phrase_length=seven", "'extract.max_phrase_length': Value 'seven'"),
-        ("train.py", "extract.max_phrase_length=70", "extract.max_phrase_length is 70: choose a number from 1 to 8"),
+        ("train.py", "extract.max_phrase_length=70", "extract.max_phrase_length is 70: give a number from 1 to 8"),
         ("train.py", "corpus=files", "corpus.components is empty"),
         ("decode.py", "model_dri=x", "did you mean 'model_dir'?"),
         ("decode.py", "model_dir=nowhere", "'nowhere' is not a model folder"),

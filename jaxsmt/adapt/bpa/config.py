@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import check_choices
 
 SAMPLERS = ("heuristic", "mcmc", "laplace")
 PROPOSALS = ("fixed", "scaled", "laplace")
@@ -45,10 +46,7 @@ class BpaConfig:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        choices = {"sampler": SAMPLERS, "proposal": PROPOSALS, "oracle": ORACLES}
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise UserError(f"adapt.{name} is '{getattr(self, name)}': choose one of {', '.join(known)}")
+        check_choices(self, "adapt", {"sampler": SAMPLERS, "proposal": PROPOSALS, "oracle": ORACLES})
         for name in ("delta", "sigma_prior", "sigma_proposal"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise UserError(f"adapt.{name} is {getattr(self, name)}: give a number above 0")

@@ -20,6 +20,7 @@ from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
+from jaxsmt.common.settings import check_choices
 from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary
 
 FORMAT_VERSION = 1
@@ -51,9 +52,7 @@ class RecogniserConfig:
     balanced: bool = True
 
     def __post_init__(self) -> None:
-        for name, choices in (("classifier", CLASSIFIERS), ("solver", SOLVERS)):
-            if getattr(self, name) not in choices:
-                raise UserError(f"adapt.{name} is '{getattr(self, name)}': set it to one of {', '.join(choices)}")
+        check_choices(self, "adapt", {"classifier": CLASSIFIERS, "solver": SOLVERS})
         for name in ("strength", "smoothing", "min_sentences"):
             if not getattr(self, name) > 0:
                 raise UserError(f"adapt.{name} is {getattr(self, name)}: give a number above 0")
