@@ -44,7 +44,7 @@ FEW_MODELS_NEED = {  # n-best lists, rescoring, adaptation, and how others than 
     "jaxsmt.search.nbest.arrays", "jaxsmt.lm.rescoring", "jaxsmt.lm.arpa", "jaxsmt.osm", "jaxsmt.adapt",
     "jaxsmt.search.rules.ensemble",
 }  # fmt: skip
-MOST_FILES = 14  # in a folder of the rooms that the plan keeps at a glance
+MOST_FILES = 14  # in a folder: what a person takes in at a glance
 TRAINING = {"jaxsmt.pipeline.stages", "jaxsmt.align", "jaxsmt.tune", "jaxsmt.evaluate", *NOT_IN_A_MODEL}
 
 
@@ -87,7 +87,7 @@ def test_a_model_estimates_nothing():
         assert not [name for name in names if any(name.startswith(other) for other in NOT_IN_A_MODEL)], path
 
 
-@pytest.mark.parametrize("room", ["model", "pipeline"])
+@pytest.mark.parametrize("room", PLAN)
 def test_a_folder_is_taken_in_at_a_glance(room):
     top = REPOSITORY / "jaxsmt" / room
     for folder in (top, *(path.parent for path in top.glob("*/__init__.py"))):

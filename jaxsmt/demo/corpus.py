@@ -8,7 +8,7 @@ from jaxsmt.common.files import write_text
 from jaxsmt.demo.dice import Dice
 from jaxsmt.demo.lexicon import DOMAINS, build_lexicon
 from jaxsmt.demo.sampler import Sampler
-from jaxsmt.demo.sentences import draw_sentence
+from jaxsmt.demo.sentences.kinds import draw_sentence
 
 SPLITS = ("train", "dev", "test")
 Pair = tuple[str, str]  # French, English

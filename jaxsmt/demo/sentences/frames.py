@@ -9,7 +9,7 @@ from jaxsmt.demo.clauses import (
 from jaxsmt.demo.lexicon import core
 from jaxsmt.demo.noun_phrases import noun_phrase
 from jaxsmt.demo.sampler import Sampler
-from jaxsmt.demo.sentence_parts import YOU, Tokens
+from jaxsmt.demo.sentences.parts import YOU, Tokens
 
 
 def frame(draw: Sampler) -> Tokens:

@@ -13,7 +13,7 @@ from jaxsmt.demo.clauses import (
 from jaxsmt.demo.lexicon import core
 from jaxsmt.demo.noun_phrases import noun_phrase, subject_pronoun_for
 from jaxsmt.demo.sampler import PORTABLE, Sampler
-from jaxsmt.demo.sentence_parts import YOU, Tokens, description, finish, state
+from jaxsmt.demo.sentences.parts import YOU, Tokens, description, finish, state
 from jaxsmt.demo.words import PERSON
 
 _BELIEVERS = (

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 
 from jaxsmt.demo import english, french
-from jaxsmt.demo.clitics import clitic_question, person_clitic, two_clitics
-from jaxsmt.demo.commands import command, command_with_clitic, give_me
 from jaxsmt.demo.dice import urn
-from jaxsmt.demo.frames import frame
-from jaxsmt.demo.questions import (
+from jaxsmt.demo.sampler import Sampler
+from jaxsmt.demo.sentences.clitics import clitic_question, person_clitic, two_clitics
+from jaxsmt.demo.sentences.commands import command, command_with_clitic, give_me
+from jaxsmt.demo.sentences.frames import frame
+from jaxsmt.demo.sentences.parts import Tokens
+from jaxsmt.demo.sentences.questions import (
     how_many_question,
     where_question,
     which_question,
@@ -15,9 +17,7 @@ from jaxsmt.demo.questions import (
     why_question,
     yes_no_question,
 )
-from jaxsmt.demo.sampler import Sampler
-from jaxsmt.demo.sentence_parts import Tokens
-from jaxsmt.demo.statements import (
+from jaxsmt.demo.sentences.statements import (
     clitic_statement,
     comparing,
     describing,
@@ -29,7 +29,7 @@ from jaxsmt.demo.statements import (
     transfer_statement,
     two_statements,
 )
-from jaxsmt.demo.subordinates import (
+from jaxsmt.demo.sentences.subordinates import (
     because_sentence,
     before_sentence,
     if_sentence,

@@ -6,7 +6,7 @@ from jaxsmt.demo.clauses import Clause, english_clause, french_clause
 from jaxsmt.demo.lexicon import core
 from jaxsmt.demo.noun_phrases import THEE, NounPhrase, pronoun
 from jaxsmt.demo.sampler import Sampler
-from jaxsmt.demo.sentence_parts import YOU, Tokens, finish, state
+from jaxsmt.demo.sentences.parts import YOU, Tokens, finish, state
 from jaxsmt.demo.words import PERSON
 
 _TENSES = ("present", "present", "present", "past", "past", "future", "can", "must", "want", "going", "just")

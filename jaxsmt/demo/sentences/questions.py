@@ -11,7 +11,7 @@ from jaxsmt.demo.clauses import (
 from jaxsmt.demo.lexicon import core
 from jaxsmt.demo.noun_phrases import NounPhrase, noun_phrase, pronoun
 from jaxsmt.demo.sampler import Sampler
-from jaxsmt.demo.sentence_parts import YOU, Tokens, finish
+from jaxsmt.demo.sentences.parts import YOU, Tokens, finish
 from jaxsmt.demo.words import ANYTHING
 
 

@@ -16,7 +16,7 @@ from jaxsmt.demo.clauses import (
 from jaxsmt.demo.lexicon import core
 from jaxsmt.demo.noun_phrases import NounPhrase, noun_phrase, object_pronouns
 from jaxsmt.demo.sampler import Sampler
-from jaxsmt.demo.sentence_parts import YOU, Tokens, description, finish, state
+from jaxsmt.demo.sentences.parts import YOU, Tokens, description, finish, state
 from jaxsmt.demo.words import PERSON
 
 
