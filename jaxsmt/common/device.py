@@ -1,9 +1,10 @@
 """How JAX is set up for a run, and how a long run gives back what it compiled."""
 
-import os
 from pathlib import Path
 
 import jax
+
+from jaxsmt.common.files import cache_folder
 
 MAPS = Path("/proc/self/maps")
 MAPS_LIMIT = Path("/proc/sys/vm/max_map_count")
@@ -13,10 +14,9 @@ MAPS_SHARE = 0.3  # of the limit; one stage, or one file of tests, adds less tha
 def setup_device() -> None:
     """Turns on the persistent compilation cache: a second process starts warm.
 
-    The cache lies in $JAXSMT_CACHE, or else where the user's caches lie ($XDG_CACHE_HOME or ~/.cache).
+    The cache lies in jaxsmt.common.files.cache_folder.
     """
-    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jaxsmt"
-    folder = Path(os.environ.get("JAXSMT_CACHE", default)) / "compiled"
+    folder = cache_folder() / "compiled"
     folder.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)

@@ -1,5 +1,7 @@
 """Files and folders that appear whole or not at all, and manifests that say what a folder is made of."""
 
+import ctypes
+import glob
 import hashlib
 import json
 import os
@@ -9,13 +11,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-TEMPORARY_PREFIX = ".unfinished-"
-MANIFEST = "manifest.json"  # the size and sha256 of every file of a folder
+from jaxsmt.common.owners import Owner, is_dead, read_mark, this_owner
+
+TEMPORARY_PREFIX, REPLACED_PREFIX = ".unfinished-", ".replaced-"
+MANIFEST = "manifest.json"  # the size and sha256 of every file of a folder, and a checksum of itself
+LONGEST_NAME = 255  # bytes, of a file on most systems
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # <fcntl.h>, <linux/fs.h>
 
 
 def temporary_name(path: Path) -> Path:
-    """A sibling of `path` to write to before the rename; the process id keeps two runs apart."""
-    return path.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{path.name}")
+    """A sibling of `path` to write to before the rename; the owner's mark keeps two processes apart."""
+    return path.with_name(marked_name(TEMPORARY_PREFIX, path.name))
+
+
+def marked_name(prefix: str, name: str) -> str:
+    """prefix, the mark of this process, a hyphen and the name, which is cut where it would be too long."""
+    start = f"{prefix}{this_owner().mark()}-"
+    return start + os.fsdecode(os.fsencode(name)[: LONGEST_NAME - len(start)])
+
+
+def cache_folder() -> Path:
+    """Where this user's caches of jaxsmt lie: $JAXSMT_CACHE, or else in $XDG_CACHE_HOME or ~/.cache."""
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jaxsmt"
+    return Path(os.environ.get("JAXSMT_CACHE", default))
 
 
 @contextmanager
@@ -23,6 +41,7 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
     """Gives a temporary path to write to and renames it to `path` when the block succeeds."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path)
     temporary = temporary_name(path)
     try:
         yield temporary
@@ -33,19 +52,70 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: str | Path) -> Iterator[Path]:
-    """Gives a temporary folder to fill and renames it to `path` (replacing it) on success."""
-    path = Path(path)
+    """Gives a temporary folder to fill, which replaces `path` on success: a reader sees the old one or the new."""
+    with unfinished_folder(Path(path)) as temporary:
+        yield temporary
+        _replace_folder(temporary, Path(path))
+
+
+@contextmanager
+def unfinished_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside `path`; what is left of it at the end of the block is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path)
     temporary = temporary_name(path)
-    shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
         yield temporary
-        if path.exists():
-            shutil.rmtree(path)
-        os.replace(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove(path: Path) -> None:
+    """Removes a file or a whole folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def owner_of(path: Path, prefix: str) -> Owner | None:
+    """Who made a path whose name `marked_name` gave."""
+    return read_mark(path.name.removeprefix(prefix).split("-")[0])
+
+
+def _remove_leftovers(path: Path) -> None:
+    """What processes that were killed left of their attempts to write `path`."""
+    name = temporary_name(path).name.split("-", 2)[2]  # as far as a temporary name has room for it
+    for prefix in (TEMPORARY_PREFIX, REPLACED_PREFIX):
+        for leftover in path.parent.glob(f"{prefix}*-{glob.escape(name)}"):
+            owner = owner_of(leftover, prefix)
+            if owner != this_owner() and not is_dead(owner, 0.0):
+                continue
+            if prefix == REPLACED_PREFIX and not path.exists():
+                os.rename(leftover, path)  # it was killed between two renames
+            else:
+                remove(leftover)
+
+
+def _replace_folder(new: Path, path: Path) -> None:
+    """Puts a folder in another's place, in one step where the system can exchange names; the old is then at `new`."""
+    if not path.exists():
+        os.rename(new, path)
+    elif not _exchange(new, path):
+        old = path.with_name(marked_name(REPLACED_PREFIX, path.name))
+        os.rename(path, old)
+        os.rename(new, path)
+        os.rename(old, new)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Linux' renameat2(RENAME_EXCHANGE); False where the system or the file system has no such thing."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    return renameat2(AT_FDCWD, os.fsencode(first), AT_FDCWD, os.fsencode(second), RENAME_EXCHANGE) == 0
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -67,14 +137,13 @@ def write_manifest(folder: Path, identity: Mapping[str, Any]) -> None:
         path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": fingerprint_file(path)}
         for path in paths
     }
-    text = json.dumps({**identity, "files": files}, indent=1, sort_keys=True, ensure_ascii=False)
+    manifest = {**identity, "files": files}
+    manifest["checksum"] = manifest_checksum(manifest)
+    text = json.dumps(manifest, indent=1, sort_keys=True, ensure_ascii=False)
     write_text(folder / MANIFEST, text + "\n")
 
 
-def is_complete(folder: Path) -> bool:
-    """Whether the folder has a manifest and every file it names, at its size."""
-    try:
-        files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-        return all((folder / name).stat().st_size == entry["bytes"] for name, entry in files.items())
-    except (OSError, ValueError, KeyError):
-        return False
+def manifest_checksum(manifest: Mapping[str, Any]) -> str:
+    """The sha256 of all that a manifest says but this."""
+    said = {name: value for name, value in manifest.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

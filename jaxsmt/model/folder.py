@@ -14,13 +14,13 @@ manifest.json                size and sha256 of every file
 
 import dataclasses
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jaxsmt.common.checks import damaged_files
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder, write_manifest, write_text
 from jaxsmt.common.settings import from_values
@@ -67,9 +67,9 @@ def write_model(folder: Path, model: Model, files: ModelFiles) -> None:
         settings["rescoring"] = dataclasses.asdict(model.rescoring)
     with atomic_folder(folder) as temporary:
         for name, part in files.components.items():
-            shutil.copytree(part, temporary / COMPONENTS / name, copy_function=_link_or_copy)
+            shutil.copytree(part, temporary / COMPONENTS / name, copy_function=shutil.copyfile)
         for name, part in {**{lm_folder(name): part for name, part in files.lms.items()}, **files.more}.items():
-            shutil.copytree(part, temporary / name, copy_function=_link_or_copy)
+            shutil.copytree(part, temporary / name, copy_function=shutil.copyfile)
         for side, name in zip((model.source, model.target), SIDES, strict=True):
             dataclasses.replace(side, vocabulary=Vocabulary(())).save(temporary, name)
         write_text(temporary / SETTINGS, json.dumps(settings, indent=1, ensure_ascii=False) + "\n")
@@ -80,6 +80,7 @@ def open_model(folder: str | Path) -> Model:
     """Opens a model folder."""
     folder = Path(folder)
     settings = _read_settings(folder / SETTINGS)
+    _check(folder, settings)
     components = [load_component(folder / COMPONENTS / name) for name in settings["components"]]
     source, target = with_words_of(components, (load_side(folder, SIDES[0]), load_side(folder, SIDES[1])))
     return Model(
@@ -95,6 +96,19 @@ def open_model(folder: str | Path) -> Model:
         _mixing(settings["mixing"]),
         **_further_parts(folder, settings),
     )
+
+
+def _check(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Every file has the bytes that the manifest says, and no name leads out of the folder."""
+    if damaged := damaged_files(folder):
+        more = f" and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
+        raise UserError(
+            f"'{folder / damaged[0]}'{more}: not what was written when the model was trained, so it is damaged or "
+            "incomplete: copy the model again, or train it again"
+        )
+    for name in (*settings["components"], *settings["language_models"]):
+        if Path(name).name != name:
+            raise UserError(f"'{folder / SETTINGS}' names '{name}', which is no part of a model: train the model again")
 
 
 def with_words_of(components: Sequence[Component], sides: tuple[TextSide, TextSide]) -> tuple[TextSide, TextSide]:
@@ -145,10 +159,3 @@ def _read_settings(path: Path) -> dict[str, Any]:
     if version != FORMAT_VERSION:
         raise UserError(f"'{path.parent}' has format version {version}, not {FORMAT_VERSION}: train the model again")
     return settings
-
-
-def _link_or_copy(source: str, target: str) -> None:
-    try:
-        os.link(source, target)  # artefacts never change, so both names can share the bytes
-    except OSError:
-        shutil.copy2(source, target)

@@ -4,32 +4,55 @@ An artefact is a folder of files plus `manifest.json` (format version, stage, co
 its inputs, counts, sha256 of its files). The folder's name contains a hash of stage, configuration and inputs,
 so a stage with the same inputs and configuration is never run twice, and several experiments can share a store.
 How long a stage took is logged but not stored: the same inputs give the same bytes, whenever and wherever they run.
+
+Processes of several hosts can share a store: who needs what another one is building waits for it, a finished artefact
+is never replaced, and one whose bytes are not those of its manifest is set aside and built again.
 """
 
 import hashlib
 import json
 import os
-import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from jaxsmt.common.checks import damaged_files, read_manifest
 from jaxsmt.common.device import release_kernels
+from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import (
     MANIFEST,
+    REPLACED_PREFIX,
     TEMPORARY_PREFIX,
-    atomic_folder,
     fingerprint_file,
-    is_complete,
+    marked_name,
+    owner_of,
+    remove,
+    unfinished_folder,
     write_manifest,
 )
+from jaxsmt.common.owners import heartbeat, is_dead, read_mark, seconds_silent, this_owner
 from jaxsmt.common.progress import log
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+STAGE_VERSIONS: dict[str, int] = {}  # of stages whose result changed with the same configuration; 1 for all others
+BUILDING_PREFIX, DAMAGED_PREFIX = ".building-", ".damaged-"
+WAIT_SECONDS = 0.2  # between two looks at what another process builds
 Counts = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class StoreConfig:
+    """verify: 'stamps' reads large files only if they changed since they were found whole, 'full' reads all bytes."""
+
+    verify: str = "stamps"
+
+    def __post_init__(self) -> None:
+        if self.verify not in ("stamps", "full"):
+            raise UserError(f"store.verify is '{self.verify}': choose stamps or full")
 
 
 @dataclass(frozen=True)
@@ -57,6 +80,7 @@ class Store:
     """Artefacts below one folder."""
 
     folder: Path
+    config: StoreConfig = StoreConfig()
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -78,42 +102,102 @@ class Store:
         """
         identity = _identity(stage, config, inputs)
         folder = self.folder_of(stage, config, inputs)
-        if is_complete(folder):
-            log.info("%s: found %s", stage, folder.name)
-            return Artefact(folder)
+        told = ""
+        while not self._is_there(folder, identity):
+            with _claimed(folder) as other:
+                if other is None:
+                    self._build(folder, identity, build)
+                    return Artefact(folder)
+            if told != other:
+                log.info("%s: waiting for process %s, which is building %s", stage, other, folder.name)
+                told = other
+            time.sleep(WAIT_SECONDS)
+        log.info("%s: found %s", stage, folder.name)
+        return Artefact(folder)
+
+    def _is_there(self, folder: Path, identity: Mapping[str, Any]) -> bool:
+        """Whether the artefact is there and whole; a damaged one is named and set aside."""
+        if not folder.is_dir():
+            return False
+        damaged = damaged_files(folder, self.config.verify == "full")
+        if not damaged and not _says(folder, identity):
+            damaged = [MANIFEST]
+        if not damaged:
+            return True
+        aside = folder.with_name(marked_name(DAMAGED_PREFIX, folder.name))
+        try:
+            os.rename(folder, aside)
+        except OSError:  # another process did so first
+            return False
+        log.warning("'%s' is damaged: it is set aside as %s and built again", folder / damaged[0], aside.name)
+        return False
+
+    def _build(self, folder: Path, identity: Mapping[str, Any], build: Callable[[Path], Counts]) -> None:
         release_kernels()
         started = time.perf_counter()
-        with atomic_folder(folder) as temporary:
+        with unfinished_folder(folder) as temporary, heartbeat(temporary, _claim(folder)):
             counts = build(temporary)
             write_manifest(temporary, {**identity, "counts": dict(counts)})
-        log.info("%s: %.1f s%s", stage, time.perf_counter() - started, _listed(counts))
-        return Artefact(folder)
+            try:
+                os.rename(temporary, folder)
+            except OSError:
+                if not folder.is_dir():
+                    raise
+                # another process was first: the same inputs give the same bytes, so ours goes
+        log.info("%s: %.1f s%s", identity["stage"], time.perf_counter() - started, _listed(counts))
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Deletes what processes that no longer run left unfinished."""
-    for path in folder.glob(f"{TEMPORARY_PREFIX}*"):
-        process = path.name.removeprefix(TEMPORARY_PREFIX).split("-")[0]
-        if process.isdigit() and _is_running(int(process)):
-            continue
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+    """Deletes what processes that no longer run left unfinished, set aside or claimed."""
+    for prefix in (TEMPORARY_PREFIX, REPLACED_PREFIX, DAMAGED_PREFIX):
+        for path in folder.glob(f"{prefix}*"):
+            if is_dead(owner_of(path, prefix), seconds_silent(path)):
+                remove(path)
 
 
-def _is_running(process: int) -> bool:
+@contextmanager
+def _claimed(folder: Path) -> Iterator[str | None]:
+    """Gives None if the artefact is ours to build in the block, or else the mark of who is building it.
+
+    That two processes build one artefact is not impossible where a third one died, and does no harm: the first wins.
+    """
+    claim = _claim(folder)
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return process != os.getpid()  # a leftover of an earlier process that had our number
+        with open(claim, "x", encoding="utf-8") as stream:
+            stream.write(this_owner().mark())
+    except FileExistsError:
+        yield _builder(claim)
+        return
+    try:
+        yield None
+    finally:
+        claim.unlink(missing_ok=True)
+
+
+def _claim(folder: Path) -> Path:
+    return folder.with_name(f"{BUILDING_PREFIX}{folder.name}")
+
+
+def _builder(claim: Path) -> str:
+    """Who has the claim; it is taken away from the dead, so that the next look finds it free."""
+    try:
+        mark = claim.read_text(encoding="utf-8")
+    except OSError:
+        return "that has just ended"
+    if is_dead(read_mark(mark), seconds_silent(claim)):
+        claim.unlink(missing_ok=True)
+    return mark
+
+
+def _says(folder: Path, identity: Mapping[str, Any]) -> bool:
+    """Whether the manifest is that of this stage, configuration and inputs."""
+    manifest = read_manifest(folder)
+    return manifest is not None and _hash({name: manifest.get(name) for name in identity}) == _hash(identity)
 
 
 def _identity(stage: str, config: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, Any]:
-    return {"format": FORMAT_VERSION, "stage": stage, "config": dict(config), "inputs": dict(inputs)}
+    version = {"format": FORMAT_VERSION, "version": STAGE_VERSIONS.get(stage.split("-")[0], 1)}
+    return {**version, "stage": stage, "config": dict(config), "inputs": dict(inputs)}
 
 
 def _hash(identity: Mapping[str, Any]) -> str:

@@ -1,8 +1,12 @@
 """Files and folders appear whole or not at all."""
 
+import dataclasses
+
 import pytest
 
+from jaxsmt.common import files
 from jaxsmt.common.files import atomic_file, atomic_folder, fingerprint_file, write_text
+from jaxsmt.common.owners import this_owner
 
 
 def interrupt_after_writing(path):
@@ -39,6 +43,39 @@ def test_a_folder_is_replaced_whole(tmp_path):
         with atomic_folder(tmp_path / "folder") as temporary:
             (temporary / name).write_text(name)
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["two"]
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_a_reader_of_a_replaced_folder_sees_the_old_or_the_new(tmp_path, monkeypatch, can_exchange):
+    if not can_exchange:
+        monkeypatch.setattr(files, "_exchange", lambda first, second: False)
+    with atomic_folder(tmp_path / "folder") as temporary:
+        (temporary / "a").write_text("old")
+    with atomic_folder(tmp_path / "folder") as temporary:
+        (temporary / "a").write_text("new")
+        assert (tmp_path / "folder" / "a").read_text() == "old"
+    assert (tmp_path / "folder" / "a").read_text() == "new"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_a_killed_process_left_of_a_file_goes_with_the_next_attempt(tmp_path):
+    dead = dataclasses.replace(this_owner(), process=999999999)
+    names = {f"{files.TEMPORARY_PREFIX}{dead.mark()}-out.txt", f"{files.TEMPORARY_PREFIX}{dead.mark()}-other.txt"}
+    for name in names:
+        (tmp_path / name).write_text("half")
+    (tmp_path / f"{files.REPLACED_PREFIX}{dead.mark()}-out.txt").mkdir()  # killed between two renames
+    write_text(tmp_path / "other.txt", "whole")
+    assert (tmp_path / "other.txt").read_text() == "whole"
+    assert len(list(tmp_path.glob(".unfinished-*"))) == 1
+    with pytest.raises(KeyboardInterrupt), atomic_folder(tmp_path / "out.txt") as temporary:
+        interrupt_after_writing(temporary / "part")
+    assert (tmp_path / "out.txt").is_dir()
+    assert {path.name for path in tmp_path.iterdir()} == {"other.txt", "out.txt"}
+
+
+def test_names_as_long_as_a_system_allows(tmp_path):
+    write_text(tmp_path / ("é" * 127), "whole")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
 
 
 def test_fingerprints_are_of_bytes(tmp_path):

@@ -1,11 +1,18 @@
 """The artefact store: nothing is made twice, nothing half-made stays."""
 
+import dataclasses
 import os
+import subprocess
+import sys
+import time
 
 import pytest
 
-from jaxsmt.common.files import TEMPORARY_PREFIX
-from jaxsmt.pipeline.store import Store
+from jaxsmt.common import checks
+from jaxsmt.common.files import MANIFEST, TEMPORARY_PREFIX
+from jaxsmt.common.owners import STALE_SECONDS, this_owner
+from jaxsmt.pipeline.store import Store, StoreConfig
+from tests.conftest import REPOSITORY
 
 
 def build_text(text: str, log: list[str]):
@@ -56,13 +63,134 @@ def test_a_damaged_artefact_is_made_again(tmp_path):
     assert len(runs) == 2
 
 
-def test_leftovers_of_dead_processes_go_and_those_of_living_ones_stay(tmp_path):
-    dead, living = tmp_path / f"{TEMPORARY_PREFIX}999999999-a", tmp_path / f"{TEMPORARY_PREFIX}{os.getppid()}-b"
-    dead.mkdir()
-    living.mkdir()
+@pytest.mark.parametrize("size", [1, 3 << 20])  # a large file is known by its stamp, which a change alters
+def test_a_flipped_bit_is_found(tmp_path, size, monkeypatch, caplog):
+    monkeypatch.setenv("JAXSMT_CACHE", str(tmp_path / "cache"))
+    runs = []
+
+    def build(folder):
+        runs.append(1)
+        (folder / "data").write_bytes(b"a" * size)
+        return {}
+
+    store = Store(tmp_path / "store")
+    path = store.run("stage", {}, {}, build).folder / "data"
+    with open(path, "r+b") as stream:
+        stream.seek(size // 2)
+        stream.write(b"b")
+    os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1))  # clocks of file systems may be coarse
+    Store(tmp_path / "store").run("stage", {}, {}, build)
+    assert path.read_bytes() == b"a" * size
+    assert len(runs) == 2
+    assert str(path) in caplog.text
+
+
+def test_full_verification_reads_what_stamps_do_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAXSMT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(checks, "_found_whole", {})
+    runs = []
+
+    def build(folder):
+        runs.append(1)
+        (folder / "data").write_bytes(b"a" * (2 << 20))
+        return {}
+
+    path = Store(tmp_path / "store").run("stage", {}, {}, build).folder / "data"
+    Store(tmp_path / "store").run("stage", {}, {}, build)  # learns the stamp
+    before = path.stat()
+    with open(path, "r+b") as stream:
+        stream.write(b"b")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # as a disk that decays would leave it
+    monkeypatch.setattr(checks, "_found_whole", {})  # another process
+    Store(tmp_path / "store").run("stage", {}, {}, build)
+    assert len(runs) == 1
+    monkeypatch.setattr(checks, "_found_whole", {})
+    Store(tmp_path / "store", StoreConfig(verify="full")).run("stage", {}, {}, build)
+    assert len(runs) == 2
+    assert path.read_bytes()[:1] == b"a"
+
+
+def test_a_manifest_that_says_something_else_is_damage(tmp_path):
+    store, runs = Store(tmp_path), []
+    first = store.run("stage", {}, {}, build_text("whole", runs))
+    manifest = first.folder / MANIFEST
+    manifest.write_text(manifest.read_text().replace('"letters": 5', '"letters": 6'))
+    again = Store(tmp_path).run("stage", {}, {}, build_text("whole", runs))
+    assert again.counts == {"letters": 5}
+    assert len(runs) == 2
+
+
+def leftover(folder, owner, silent=0.0):
+    path = folder / f"{TEMPORARY_PREFIX}{owner.mark()}-stage"
+    path.mkdir()
+    os.utime(path, (time.time() - silent,) * 2)
+    return path
+
+
+def test_leftovers_of_dead_processes_go_and_all_others_stay(tmp_path):
+    here = this_owner()
+    dead = leftover(tmp_path, dataclasses.replace(here, process=999999999))
+    earlier = leftover(tmp_path, dataclasses.replace(here, start="0"))
+    living = leftover(tmp_path, dataclasses.replace(here, process=os.getppid()))
+    elsewhere = leftover(tmp_path, dataclasses.replace(here, host="other", process=999999999))
+    silent = leftover(tmp_path, dataclasses.replace(here, host="gone"), silent=2 * STALE_SECONDS)
     Store(tmp_path)
-    assert not dead.exists()
-    assert living.exists()
+    assert [path.exists() for path in (dead, earlier, living, elsewhere, silent)] == [False, False, True, True, False]
+
+
+BUILDER = """
+import sys, time
+from pathlib import Path
+from jaxsmt.pipeline.store import Store
+
+def build(folder):
+    with open(sys.argv[2], "a") as log:
+        log.write("built\\n")
+    (folder / "part").write_text("half")
+    time.sleep(float(sys.argv[3]))
+    (folder / "part").write_text("whole")
+    return {}
+
+print((Store(Path(sys.argv[1])).run("stage", {}, {}, build).folder / "part").read_text())
+"""
+
+
+def builder(tmp_path, seconds):
+    command = [sys.executable, "-c", BUILDER, str(tmp_path / "store"), str(tmp_path / "log"), str(seconds)]
+    return subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+
+
+def test_processes_that_need_the_same_build_it_once(tmp_path):
+    processes = [builder(tmp_path, 1.0) for _ in range(3)]
+    assert [process.communicate()[0] for process in processes] == ["whole\n"] * 3
+    assert (tmp_path / "log").read_text() == "built\n"
+    assert [path.name.split("-")[0] for path in (tmp_path / "store").iterdir()] == ["stage"]
+
+
+def test_who_waits_for_a_killed_process_builds_it(tmp_path):
+    first = builder(tmp_path, 600)
+    while not (tmp_path / "log").exists():
+        time.sleep(0.05)
+        assert first.poll() is None
+    second = builder(tmp_path, 0.0)
+    first.kill()
+    first.communicate()
+    assert second.communicate()[0] == "whole\n"
+    assert (tmp_path / "log").read_text() == "built\n" * 2
+
+
+def test_a_finished_artefact_is_never_replaced(tmp_path):
+    store = Store(tmp_path)
+
+    def build(folder):
+        other = Store(tmp_path).folder_of("stage", {}, {})
+        other.mkdir()  # another process, that had not seen our claim, was faster
+        (other / "text").write_text("first")
+        return {}
+
+    found = store.run("stage", {}, {}, build)
+    assert (found.folder / "text").read_text() == "first"
+    assert [path.name for path in tmp_path.iterdir()] == [found.folder.name]
 
 
 def test_the_bytes_of_an_artefact_do_not_depend_on_when_it_was_made(tmp_path):

@@ -1,6 +1,7 @@
 """What stands between Hydra and a person: readable errors, exit codes, logging, the device."""
 
 import difflib
+import errno
 import logging
 import os
 import re
@@ -71,9 +72,23 @@ def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
         if config.get("debug", False):
             raise
         _exit(str(error))
+    except OSError as error:
+        if config.get("debug", False):
+            raise
+        _exit(_explain_system(error))
     except KeyboardInterrupt:
         _exit("stopped; the same command goes on where it was")
     return None
+
+
+def _explain_system(error: OSError) -> str:
+    """One sentence for what the operating system refused: a full disk, a folder that is read-only, a name too long."""
+    reason = error.strerror or str(error) or type(error).__name__
+    names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
+    where = f"'{names[0]}': " if names else ""
+    advice = {errno.ENOSPC: "make room, or choose another folder", errno.EDQUOT: "make room, or choose another folder"}
+    what_to_do = advice.get(error.errno or 0, "check the path and its permissions")
+    return f"{where}{reason}; {what_to_do} (debug=true shows more)"
 
 
 def setup_logging(quiet: bool) -> None:

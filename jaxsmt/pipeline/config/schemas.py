@@ -26,6 +26,7 @@ from jaxsmt.model.rescoring import RescoringTraining
 from jaxsmt.pipeline.config.decoding import WeightsSchema, register_decode_schema
 from jaxsmt.pipeline.config.launch import explain
 from jaxsmt.pipeline.config.rooms import plain, schema_of
+from jaxsmt.pipeline.store import StoreConfig
 from jaxsmt.search.chart.rows import COMBINATIONS, LINEAR
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextConfig
@@ -156,6 +157,7 @@ SearchSchema = schema_of(SearchConfig)
 CompareSchema = schema_of(CompareConfig)
 LoopSchema = schema_of(LoopConfig)
 RescoringSchema = schema_of(RescoringTraining)
+StoreSchema = schema_of(StoreConfig)
 RescoringFilesSchema = schema_of(RescoringFiles)
 
 
@@ -197,6 +199,7 @@ class TrainSchema:
     adapt: dict[str, Any] = field(default_factory=dict)
     evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
     rescore: RescoringSchema = field(default_factory=RescoringSchema)  # type: ignore[valid-type]
+    store: StoreSchema = field(default_factory=StoreSchema)  # type: ignore[valid-type]
     nbest_size: int = 100
     tune_sentences: int | None = None
     loop: LoopSchema = field(default_factory=LoopSchema)  # type: ignore[valid-type]

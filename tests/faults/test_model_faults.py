@@ -1,0 +1,89 @@
+"""A model folder that is not as it was written is refused with one sentence, whatever happened to its files."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import jaxsmt
+from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import MANIFEST, write_manifest
+from jaxsmt.model.folder import SETTINGS
+from jaxsmt.pipeline.commands.train import train
+from tests.pipeline.small_corpus import files_below, train_config, write_corpus
+
+QUICK = ("align=ibm1", "align.ibm1_iterations=2", "lm=trigram", "translate=[]")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("faults")
+    train(train_config(folder, [*write_corpus(folder / "corpus"), *QUICK]))
+    return folder
+
+
+@pytest.fixture
+def model(trained, tmp_path):
+    shutil.copytree(trained / "model", tmp_path / "model")
+    return tmp_path / "model"
+
+
+def flipped(data, position):
+    return data[:position] + bytes([data[position] ^ (1 << position % 8)]) + data[position + 1 :]
+
+
+DAMAGE = {
+    "flipped": lambda data, rng: flipped(data, int(rng.integers(len(data)))),
+    "truncated": lambda data, rng: data[: int(rng.integers(len(data)))],
+    "emptied": lambda data, rng: b"",
+    "longer": lambda data, rng: data + b" ",
+    "removed": lambda data, rng: None,
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_no_damage_goes_unnoticed(model, kind):
+    rng = np.random.default_rng(0)
+    for name, data in sorted(files_below(model).items()):
+        if kind == "longer" and name == MANIFEST:
+            continue  # white space behind JSON says nothing
+        for _ in range(3 if data else 0):
+            damaged = DAMAGE[kind](data, rng)
+            (model / name).unlink() if damaged is None else (model / name).write_bytes(damaged)
+            with pytest.raises(UserError, match=r"train|not a model folder"):
+                jaxsmt.load_model(model)
+            (model / name).write_bytes(data)
+    jaxsmt.load_model(model)
+
+
+def test_the_damaged_file_is_named(model):
+    path = next(model.glob("components/kitchen/*.safetensors"))
+    path.write_bytes(flipped(path.read_bytes(), path.stat().st_size - 1))
+    with pytest.raises(UserError, match=r"kitchen.*safetensors.*damaged"):
+        jaxsmt.load_model(model)
+
+
+def test_no_name_in_the_settings_leads_outside(model):
+    settings = json.loads((model / SETTINGS).read_text())
+    settings["components"][0] = "../../elsewhere"
+    (model / SETTINGS).write_text(json.dumps(settings))
+    (model / MANIFEST).unlink()
+    write_manifest(model, {})
+    with pytest.raises(UserError, match="no part of a model"):
+        jaxsmt.load_model(model)
+
+
+def test_models_and_artefacts_share_no_bytes_on_disk(trained):
+    inodes = [{path.stat().st_ino for path in (trained / part).rglob("*")} for part in ("artefacts", "model")]
+    assert not inodes[0] & inodes[1]
+
+
+def test_a_damaged_model_leaves_the_artefacts_alone(trained):
+    """The same command makes a good model of the artefacts again."""
+    before = files_below(trained / "model")
+    path = next((trained / "model").glob("components/travel/*.safetensors"))
+    path.write_bytes(flipped(path.read_bytes(), path.stat().st_size // 2))
+    corpus = write_corpus(trained / "corpus")
+    train(train_config(trained, [*corpus, *QUICK]))
+    assert files_below(trained / "model") == before
