@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jaxsmt.common.owners import Owner, is_dead, read_mark, this_owner
+from jaxsmt.common.integrity.owners import Owner, is_dead, read_mark, this_owner
 
 TEMPORARY_PREFIX, REPLACED_PREFIX = ".unfinished-", ".replaced-"
 MANIFEST = "manifest.json"  # the size and sha256 of every file of a folder, and a checksum of itself

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jaxsmt.common.checks import damaged_files
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder, write_manifest, write_text
+from jaxsmt.common.integrity.checks import damaged_files
 from jaxsmt.common.settings import from_values
 from jaxsmt.model.labelling.labellers import load_clusters
 from jaxsmt.model.language_models import lm_folder, load_language_models

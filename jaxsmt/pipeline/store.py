@@ -20,7 +20,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jaxsmt.common.checks import damaged_files, read_manifest
 from jaxsmt.common.device import release_kernels
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import (
@@ -34,7 +33,8 @@ from jaxsmt.common.files import (
     unfinished_folder,
     write_manifest,
 )
-from jaxsmt.common.owners import heartbeat, is_dead, read_mark, seconds_silent, this_owner
+from jaxsmt.common.integrity.checks import damaged_files, read_manifest
+from jaxsmt.common.integrity.owners import heartbeat, is_dead, read_mark, seconds_silent, this_owner
 from jaxsmt.common.progress import log
 
 FORMAT_VERSION = 2

@@ -6,7 +6,7 @@ import pytest
 
 from jaxsmt.common import files
 from jaxsmt.common.files import atomic_file, atomic_folder, fingerprint_file, write_text
-from jaxsmt.common.owners import this_owner
+from jaxsmt.common.integrity.owners import this_owner
 
 
 def interrupt_after_writing(path):

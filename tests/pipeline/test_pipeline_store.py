@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from jaxsmt.common import checks
 from jaxsmt.common.files import MANIFEST, TEMPORARY_PREFIX
-from jaxsmt.common.owners import STALE_SECONDS, this_owner
+from jaxsmt.common.integrity import checks
+from jaxsmt.common.integrity.owners import STALE_SECONDS, this_owner
 from jaxsmt.pipeline.store import Store, StoreConfig
 from tests.conftest import REPOSITORY
 

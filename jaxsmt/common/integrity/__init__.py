@@ -1,0 +1,1 @@
+"""Whether files are as they were written, and who is writing them."""
