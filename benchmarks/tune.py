@@ -1,4 +1,4 @@
-"""How quick tuning and TER are: MERT against Moses' mert, many resampled sets against one, TER against sacrebleu.
+"""How quick tuning and TER are: MERT against Moses' mert, other tuners, many resampled sets, TER against sacrebleu.
 
 Prints a table; the last line is one JSON object. The reference folder is $JAXSMT_REFERENCE, or shared/reference beside
 the repository. All times are CPU seconds of this process, after compilation; the least of several runs counts.
@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,18 +18,20 @@ from sacrebleu.metrics.lib_ter import translation_edit_rate
 from jaxsmt.common.device import setup_device
 from jaxsmt.evaluate.segments import Interner
 from jaxsmt.evaluate.ter import ter_statistics
-from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig
+from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, RiskConfig
 from jaxsmt.tune.lists import TuningLists, list_score, padded_lists
 from jaxsmt.tune.mert.tuner import mert, mert_resampled
 from jaxsmt.tune.mira import mira
 from jaxsmt.tune.nbest import NBestLists, read_nbest
 from jaxsmt.tune.pro import pro
+from jaxsmt.tune.risk.tuner import risk
 from jaxsmt.tune.scoring import score_lists
 
 REFERENCE = Path(os.environ.get("JAXSMT_REFERENCE", Path(__file__).resolve().parents[2] / "shared" / "reference"))
 MOSES_SECONDS, MOSES_BLEU = 5.47, 0.349774  # mert -d 14 -n 20 -r 1 on the reference list
 START = np.array([0.3] * 7 + [0.5, -1.0, 0.2] + [0.2] * 4)
 NUM_SETS = 30
+SEEDS = range(1, 6)
 TER_COPIES = 6  # of the reference list, for a job of 100,000 hypotheses
 TER_SAMPLE = 600  # hypotheses that sacrebleu counts
 
@@ -81,6 +84,35 @@ def measure_mert(lists: TuningLists) -> tuple[float, float]:
     return seconds, bleu - MOSES_BLEU
 
 
+def measure_others(lists: TuningLists, mert_seconds: float, mert_bleu: float) -> dict[str, float]:
+    """Other tuners on the reference list: seconds, BLEU, and BLEU over five seeds; figures of minimum risk."""
+    report(
+        "MERT, five seeds", mert_seconds, spread_of(lists, [mert(lists, START, MertConfig(seed=s))[0] for s in SEEDS])
+    )
+    figures = {}
+    for name, tune_fn, config in (
+        ("MIRA", mira, MiraConfig()),
+        ("PRO", pro, ProConfig(interpolation=1.0)),
+        ("risk, expected corpus BLEU", risk, RiskConfig()),
+        ("risk, five starting points", risk, RiskConfig(restarts=4)),
+        ("risk, by Adam", risk, RiskConfig(optimiser="adam")),
+        ("risk, expected sentence BLEU", risk, RiskConfig(level="sentence")),
+    ):
+        found = [tune_fn(lists, START, replace(config, seed=seed))[0] for seed in SEEDS]
+        seconds = cpu_seconds(lambda tune_fn=tune_fn, config=config: tune_fn(lists, START, config))
+        report(f"{name}, 200 × 100-best", seconds, spread_of(lists, found))
+        if config == RiskConfig():
+            bleu = list_score(lists, found[0], "bleu")
+            figures = {"risk_bleu_gap": bleu - mert_bleu, "risk_ratio": mert_seconds / seconds}
+    return figures
+
+
+def spread_of(lists: TuningLists, found: list[np.ndarray]) -> str:
+    """BLEU of the first weights [F], and the range of all."""
+    bleu = [list_score(lists, weights, "bleu") for weights in found]
+    return f"BLEU {bleu[0]:.6f}, seeds {min(bleu):.6f} to {max(bleu):.6f}"
+
+
 def measure_sets(lists: TuningLists) -> float:
     """Cost of many resampled sets at once over the cost of one."""
     rng = np.random.default_rng(0)
@@ -88,9 +120,7 @@ def measure_sets(lists: TuningLists) -> float:
     found = mert_resampled(lists, START, counts)[1].scores.max(1).mean()
     together = cpu_seconds(lambda: mert_resampled(lists, START, counts), 2)
     singles: list[float] = []
-    in_a_row = _timed(
-        lambda: singles.extend(mert_resampled(lists, START, row[None])[1].scores.max() for row in counts)
-    )
+    in_a_row = _timed(lambda: singles.extend(mert_resampled(lists, START, row[None])[1].scores.max() for row in counts))
     alone = np.mean(singles)
     report(f"{NUM_SETS} resampled sets at once", together, f"mean BLEU of a set {found:.5f}")
     report(f"{NUM_SETS} resampled sets in a row", in_a_row, f"mean BLEU of a set {alone:.5f}")
@@ -131,19 +161,14 @@ def main() -> None:
     scored = score_lists(lists, references)
     report("BLEU statistics of 16,726 hypotheses", time.process_time() - begin, "(Moses' extractor 0.39 s)")
     mert_seconds, gap = measure_mert(scored)
-    for name, tune_fn in (
-        ("MIRA", lambda: mira(scored, START, MiraConfig())),
-        ("PRO", lambda: pro(scored, START, ProConfig(interpolation=1.0))),
-    ):
-        bleu = list_score(scored, tune_fn()[0], "bleu")
-        report(f"{name}, 200 × 100-best", cpu_seconds(tune_fn), f"BLEU {bleu:.6f}")
+    risk_figures = measure_others(scored, mert_seconds, gap + MOSES_BLEU)
     set_ratio = measure_sets(scored)
     large = large_lists()
     report("MERT, 2,000 × 100-best × 14 features, 20 restarts", cpu_seconds(lambda: mert(large, np.ones(14)), 1))
     ter_ratio = measure_ter(lists, references)
     figures = {
         "mert_ratio": MOSES_SECONDS / mert_seconds, "mert_bleu_gap": gap, "bootstrap_ratio": set_ratio,
-        "ter_ratio": ter_ratio,
+        "ter_ratio": ter_ratio, **risk_figures,
     }  # fmt: skip
     print(json.dumps({name: round(value, 6) for name, value in figures.items()}))
 

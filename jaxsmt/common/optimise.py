@@ -1,4 +1,4 @@
-"""Minima of smooth functions on the device, by optax's L-BFGS."""
+"""Minima of smooth functions on the device, by optax's L-BFGS and Adam."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -68,6 +68,23 @@ def minimise(loss_fn: Callable[[Array], Array], start: Array, tolerance: float |
     slope = _slope(found.state)
     is_converged = (slope <= tolerance) | (found.num_idle >= PATIENCE)
     return Minimum(found.point, found.state[-1].value, slope, found.num_iterations, is_converged)
+
+
+def descend(loss_fn: Callable[[Array], Array], start: Array, rate: float | Array, num_steps: int) -> Minimum:
+    """Where so many steps of Adam (Kingma & Ba 2015) lead to, whose rate falls to 0 along half a cosine.
+
+    To be called inside of jit. For functions with bends, where a line search would stop; num_steps: at least 1.
+    """
+    solver = optax.adam(optax.cosine_decay_schedule(rate, num_steps))
+    value_and_gradient = jax.value_and_grad(loss_fn)
+
+    def advance(_: Array, search: tuple[Array, optax.OptState]) -> tuple[Array, optax.OptState]:
+        moves, state = solver.update(value_and_gradient(search[0])[1], search[1], search[0])
+        return optax.apply_updates(search[0], moves), state
+
+    point, _ = jax.lax.fori_loop(0, num_steps, advance, (start, solver.init(start)))
+    value, gradient = value_and_gradient(point)
+    return Minimum(point, value, jnp.abs(gradient).max(), jnp.int32(num_steps), jnp.array(False))
 
 
 def _slope(state: optax.OptState) -> Array:

@@ -18,6 +18,8 @@ class MertConfig:
     perturbation: standard deviation of the logarithm of the factor on a weight.
     tolerance: an ascent ends when an iteration gains no more than this (0.0001 = 0.01 BLEU points).
     max_iterations: of one ascent; a cyclic iteration is one pass over the directions.
+    nonnegative: weights of features whose names begin so stay at 0 or above: a negative weight of distances or
+        orientations rewards jumps, which fits a small tuning set and no other text.
     shared_starts: starting points of each set when many resampled sets are tuned at once.
     seed: of starting points, directions and perturbations.
     """
@@ -33,6 +35,7 @@ class MertConfig:
     perturbation: float = 0.3
     tolerance: float = 1e-4
     max_iterations: int = 100
+    nonnegative: tuple[str, ...] = ("distortion", "reordering")
     shared_starts: int = 6
     seed: int = 1
 
@@ -72,6 +75,39 @@ class ProConfig:
     min_difference: float = 0.05
     interpolation: float = 0.1
     l2: float = 1.0
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class RiskConfig:
+    """Minimum risk (Smith & Eisner 2006; Rosti et al. 2011).
+
+    metric: 'bleu' or 'ter'.
+    level: 'corpus': the score of expected matches and lengths; 'sentence': the expectation of the sentences' own
+        (smoothed) scores.
+    optimiser: 'lbfgs' or 'adam'.
+    iterations: of the optimiser for each γ, at most.
+    learning_rate: of Adam, falling to 0.
+    gamma: the first γ; under γ = 1 scores under the start vary by 1 within a list.
+    gamma_factor: of the next γ.
+    gamma_steps: how many γ there are.
+    l2: strength of the prior ½·l2·|u − u₀|² around the start, u being weights times the deviations of their features.
+    restarts: random starting points about the given one, besides it; the best 1-best decides.
+    perturbation: how far away they are, against the deviation of the scores.
+    seed: of the starting points.
+    """
+
+    metric: str = "bleu"
+    level: str = "corpus"
+    optimiser: str = "lbfgs"
+    iterations: int = 50
+    learning_rate: float = 0.05
+    gamma: float = 1.0
+    gamma_factor: float = 2.0
+    gamma_steps: int = 7
+    l2: float = 1e-3
+    restarts: int = 0
+    perturbation: float = 0.5
     seed: int = 1
 
 

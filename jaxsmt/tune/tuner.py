@@ -5,14 +5,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, TrustRegionConfig
+from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, RiskConfig, TrustRegionConfig
 from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.mert.tuner import mert
 from jaxsmt.tune.mira import mira
 from jaxsmt.tune.pro import pro
+from jaxsmt.tune.risk.tuner import risk
 from jaxsmt.tune.trust_region import trust_region
 
-TunerConfig = MertConfig | MiraConfig | ProConfig | TrustRegionConfig
+TunerConfig = MertConfig | MiraConfig | ProConfig | RiskConfig | TrustRegionConfig
 
 
 class Tuner(Protocol):
@@ -36,8 +37,10 @@ class _Configured:
 
 def make_tuner(config: TunerConfig) -> Tuner:
     """The tuner that a configuration is for."""
-    functions = {MertConfig: mert, MiraConfig: mira, ProConfig: pro, TrustRegionConfig: trust_region}
+    functions = {
+        MertConfig: mert, MiraConfig: mira, ProConfig: pro, RiskConfig: risk, TrustRegionConfig: trust_region,
+    }  # fmt: skip
     if type(config) not in functions:
         name = type(config).__name__
-        raise UserError(f"'{name}' is no configuration of a tuner: use mert, mira, pro or trust_region")
+        raise UserError(f"'{name}' is no configuration of a tuner: use mert, mira, pro, risk or trust_region")
     return _Configured(functions[type(config)], config)

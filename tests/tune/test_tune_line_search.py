@@ -1,11 +1,13 @@
 """Upper envelopes and line searches against brute force."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, padded_lists, ter_of_sums
 from jaxsmt.tune.mert.envelope import block_envelopes, envelope_blocks
-from jaxsmt.tune.mert.line_search import best_steps, line_events, search_space
+from jaxsmt.tune.mert.line_search import best_steps, feasible_steps, line_events, search_space
 
 
 def random_lists(rng, sizes, num_features, is_integer=False):
@@ -104,9 +106,7 @@ def test_many_lines_equal_single_lines():
     counts = rng.integers(0, 4, (9, 4)).astype(float)
     together = best_steps(space, line_events(space, points, directions), counts)
     for line in range(9):
-        alone = best_steps(
-            space, line_events(space, points[line][None], directions[line][None]), counts[line][None]
-        )
+        alone = best_steps(space, line_events(space, points[line][None], directions[line][None]), counts[line][None])
         assert (together[0][line], together[1][line]) == (alone[0][0], alone[1][0])
 
 
@@ -138,3 +138,26 @@ def test_blocks_hold_every_sentence_once():
     assert sorted(np.concatenate([block.sentences for block in blocks]).tolist()) == list(range(350))
     assert len({block.features.shape[2] for block in blocks}) == 1
     assert envelope_blocks(TuningLists(np.zeros((0, 0, 2)), np.zeros((0, 0), bool), None, None, ("a", "b"))) == []
+
+
+def test_steps_stay_within_limits():
+    rng = np.random.default_rng(7)
+    lists = random_lists(rng, [6, 9, 4, 8], 3)
+    space = replace(search_space(lists, "bleu"), is_nonnegative=np.array([True, False, True]))
+    points, directions = space.inside(rng.normal(size=(40, 3))), rng.normal(size=(40, 3))
+    points[0], directions[0] = [0.0, 1.0, 0.0], [1.0, 0.0, -1.0]  # no way to go
+    limits = feasible_steps(space, points, directions)
+    assert (limits[:, 0] <= 0).all()
+    assert (limits[:, 1] >= 0).all()
+    assert (limits[0] == 0).all()
+    scores, steps = best_steps(space, line_events(space, points, directions), None, limits)
+    for line in range(1, len(points)):
+        here = points[line] + steps[line] * directions[line]
+        assert (here[[0, 2]] >= -1e-9).all()
+        if limits[line, 0] == limits[line, 1]:
+            assert steps[line] == 0
+            continue
+        assert list_score(lists, here, "bleu") == pytest.approx(scores[line], abs=1e-9)
+        tried = np.clip(np.linspace(-8, 8, 500), *limits[line])
+        best = max(list_score(lists, points[line] + x * directions[line], "bleu") for x in tried)
+        assert scores[line] >= best - 1e-9

@@ -1,6 +1,7 @@
 """MERT, MIRA, PRO and trust region on small lists with a known answer, and on the reference list."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,6 +71,18 @@ def test_mert_weights_are_normalised_and_scored(planted):
     weights, info = mert(lists, np.ones(4), MertConfig(restarts=1, perturbation_rounds=0))
     assert np.abs(weights).sum() == pytest.approx(1.0)
     assert info.scores.max() == pytest.approx(list_score(lists, weights, "bleu"))
+
+
+def test_mert_keeps_weights_above_zero(planted):
+    lists, truth = planted
+    named = replace(lists, feature_names=("lm", "distortion", "reordering0", "rule0"))
+    assert truth[1] < 0
+    config = MertConfig(restarts=3, perturbation_rounds=1, perturbed_starts=2)
+    weights, info = mert(named, np.array([0.1, -0.4, 0.4, -0.1]), config)
+    assert (info.points[:, 1:3] >= 0).all()
+    free, _ = mert(named, np.array([0.1, -0.4, 0.4, -0.1]), replace(config, nonnegative=()))
+    assert free[1] < 0
+    assert list_score(lists, free, "bleu") > list_score(lists, weights, "bleu") > list_score(lists, np.ones(4), "bleu")
 
 
 def test_resampled_sets_get_their_own_weights(planted):

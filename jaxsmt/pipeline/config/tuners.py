@@ -4,9 +4,15 @@ import dataclasses
 from typing import Any
 
 from jaxsmt.pipeline.config.rooms import named_room
-from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, TrustRegionConfig
+from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, RiskConfig, TrustRegionConfig
 
-TUNERS = {"mert": MertConfig, "mira": MiraConfig, "pro": ProConfig, "trust_region": TrustRegionConfig}
+TUNERS = {
+    "mert": MertConfig,
+    "mira": MiraConfig,
+    "pro": ProConfig,
+    "risk": RiskConfig,
+    "trust_region": TrustRegionConfig,
+}
 
 
 def tuner_config(node: Any) -> Any:

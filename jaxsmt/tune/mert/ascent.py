@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig
-from jaxsmt.tune.mert.line_search import SearchSpace, best_steps, line_events
+from jaxsmt.tune.mert.line_search import SearchSpace, best_steps, feasible_steps, line_events
 
 STRATEGIES = ("cyclic", "steepest")
 _LINES_AT_ONCE = 128
@@ -99,5 +99,6 @@ def _search(
     for start in range(0, len(points), _LINES_AT_ONCE):
         rows = slice(start, start + _LINES_AT_ONCE)
         events = line_events(space, points[rows], directions[rows])
-        found.append(best_steps(space, events, None if all_once else multiplicities[sets[rows]]))
+        limits = feasible_steps(space, points[rows], directions[rows]) if space.is_nonnegative.any() else None
+        found.append(best_steps(space, events, None if all_once else multiplicities[sets[rows]], limits))
     return np.concatenate([scores for scores, _ in found]), np.concatenate([steps for _, steps in found])

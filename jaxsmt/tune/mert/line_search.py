@@ -1,5 +1,6 @@
 """Exact line search over a tuning set: thresholds of all sentences merged, the best interval of every line."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,12 +22,18 @@ class SearchSpace:
     statistics: [C, B·H] float64, of all hypotheses.
     list_size: H.
     metric: 'bleu' or 'ter'.
+    is_nonnegative: [F] bool: weights that do not go below 0.
     """
 
     blocks: list[EnvelopeBlock]
     statistics: np.ndarray
     list_size: int
     metric: str
+    is_nonnegative: np.ndarray
+
+    def inside(self, points: np.ndarray) -> np.ndarray:
+        """Points [Q, F] with 0 for weights that would be below it."""
+        return np.where(self.is_nonnegative, np.maximum(points, 0.0), points)
 
 
 @dataclass(frozen=True)
@@ -57,12 +64,22 @@ class _Changes(NamedTuple):
     new: np.ndarray
 
 
-def search_space(lists: TuningLists, metric: str) -> SearchSpace:
-    """Prepares a tuning set."""
+def search_space(lists: TuningLists, metric: str, nonnegative: Sequence[str] = ()) -> SearchSpace:
+    """Prepares a tuning set; weights of features whose names begin with one of `nonnegative` stay at 0 or above."""
     keep_freed_memory()
     statistics = lists.statistics(metric)
     flat = np.ascontiguousarray(statistics.reshape(-1, statistics.shape[-1]).T, np.float64)
-    return SearchSpace(envelope_blocks(lists), flat, lists.is_real.shape[1], metric)
+    is_nonnegative = np.array([name.startswith(tuple(nonnegative)) for name in lists.feature_names], bool)
+    return SearchSpace(envelope_blocks(lists), flat, lists.is_real.shape[1], metric, is_nonnegative)
+
+
+def feasible_steps(space: SearchSpace, points: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """[L, 2]: how far one can go back and forth from points [L, F], which are inside, without leaving the space."""
+    moves = np.where(space.is_nonnegative, directions, 0.0)
+    ends = -points / np.where(moves == 0, 1.0, moves)
+    back = np.where(moves > 0, ends, -np.inf).max(1, initial=-np.inf)
+    forth = np.where(moves < 0, ends, np.inf).min(1, initial=np.inf)
+    return np.stack([back, forth], 1)
 
 
 def line_events(space: SearchSpace, points: np.ndarray, directions: np.ndarray) -> LineEvents:
@@ -109,11 +126,12 @@ def _sort_keys(lines: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def best_steps(
-    space: SearchSpace, events: LineEvents, multiplicities: np.ndarray | None = None
+    space: SearchSpace, events: LineEvents, multiplicities: np.ndarray | None = None, limits: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best score [L] on each line and the step [L] to the middle of the (first) interval that has it.
 
     multiplicities: [L, B], how often each sentence counts for the line; once if None.
+    limits: [L, 2] the shortest and the longest step; None: any.
     """
     first = space.statistics.take(events.first, 1)  # [C, L, B]
     lengths = np.diff(np.append(events.starts, len(events.places)))
@@ -131,11 +149,15 @@ def best_steps(
     scores = objective(sums.T, space.metric)
     right = np.append(events.places[1:], np.inf)
     right[events.starts[1:] - 1] = np.inf
-    scores[right <= events.places] = -np.inf
+    left = events.places
+    if limits is not None:
+        low, high = np.repeat(limits.T, lengths, 1)
+        left, right = np.maximum(left, low), np.minimum(right, high)
+    scores[right <= left] = -np.inf
     best = np.maximum.reduceat(scores, events.starts)
     is_best = np.flatnonzero(scores == np.repeat(best, lengths))
     chosen = is_best[np.searchsorted(is_best, events.starts)]
-    return best, _middle(events.places[chosen], right[chosen])
+    return best, np.where(best > -np.inf, _middle(left[chosen], right[chosen]), 0.0)  # no step where none is allowed
 
 
 def _middle(left: np.ndarray, right: np.ndarray) -> np.ndarray:

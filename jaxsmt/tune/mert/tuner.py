@@ -42,7 +42,7 @@ def mert_resampled(
     """
     config = config or MertConfig()
     multiplicities = np.asarray(multiplicities, np.float64)
-    space = search_space(lists, config.metric)
+    space = search_space(lists, config.metric, config.nonnegative)
     rng = np.random.default_rng(config.seed)
     random_starts = rng.uniform(config.restart_low, config.restart_high, (config.restarts, len(start)))
     starts = np.concatenate([np.asarray(start, np.float64)[None], random_starts])
@@ -60,14 +60,14 @@ def _search_everywhere(
     space: SearchSpace, starts: np.ndarray, multiplicities: np.ndarray, config: MertConfig, rng: np.random.Generator
 ) -> tuple[np.ndarray, int]:
     """The end points [Q, F] of ascents from all starts and from perturbations of the best of them; lines searched."""
-    ended, num_lines = ascend(space, _for_one_set(starts), multiplicities[None], config, rng)
+    ended, num_lines = ascend(space, _for_one_set(space.inside(starts)), multiplicities[None], config, rng)
     points, scores = ended.points, ended.scores
     for _ in range(config.perturbation_rounds):
         best = points[scores.argmax()]
         shape = (config.perturbed_starts, len(best))
         spread = config.perturbation * np.abs(best).mean() * 0.05  # so that a weight of 0 moves too
         perturbed = best * np.exp(config.perturbation * rng.normal(size=shape)) + spread * rng.normal(size=shape)
-        ended, more = ascend(space, _for_one_set(perturbed), multiplicities[None], config, rng)
+        ended, more = ascend(space, _for_one_set(space.inside(perturbed)), multiplicities[None], config, rng)
         points, scores = np.concatenate([points, ended.points]), np.concatenate([scores, ended.scores])
         num_lines += more
     return points, num_lines
@@ -77,9 +77,7 @@ def _for_one_set(points: np.ndarray) -> Ascents:
     return ascents_from(points, np.zeros(len(points), np.int64))
 
 
-def _best_for_each_set(
-    lists: TuningLists, pool: np.ndarray, multiplicities: np.ndarray, config: MertConfig
-) -> Ascents:
+def _best_for_each_set(lists: TuningLists, pool: np.ndarray, multiplicities: np.ndarray, config: MertConfig) -> Ascents:
     """The best distinct points of a pool [Q, F] for every set, as starts of its own ascents."""
     pool = np.unique(pool, axis=0)
     scores = point_scores(lists, pool, multiplicities, config.metric)
