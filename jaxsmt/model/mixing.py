@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COUNTS, LINEAR, LOG_LINEAR, FILL_UP = "counts", "linear", "loglinear", "fillup"
 ENSEMBLES = ("wsum", "wmax", "prod", "switch_max", "switch_sum")
 OPERATIONS = (COUNTS, LINEAR, LOG_LINEAR, FILL_UP, *ENSEMBLES)
-WEIGHTINGS = ("equal", "own", "others", "raised", "fitted", "tuned")
+WEIGHTINGS = ("equal", "own", "others", "raised", "fitted", "trained", "tuned")
 LM_WEIGHTINGS = ("fitted", "equal", "own")
 TARGET_CLUSTERS = "target_clusters"
 LABELS = ("sets", "clusters", TARGET_CLUSTERS)
@@ -37,7 +37,8 @@ class MixingConfig:
     operation: 'counts' adds weighted counts, 'linear' weighted probabilities; 'loglinear' makes features of all;
       'fillup' asks one component after the other; the rest are ensembles of models with weights of their own.
     weighting: 'equal'; 'own' and 'others': only the text's own component, or only the others; 'raised': the own one by
-      `raise_by`; 'fitted' to the development pairs; 'tuned' for BLEU (ensembles).
+      `raise_by`; 'fitted' to the development pairs; 'trained' from there on for BLEU together with log-linear weights
+      (counts, linear; tune=risk); 'tuned' for BLEU (ensembles).
     lm_weighting: of the language models: 'fitted' to the text of each label; 'own': only the one with the label's name;
       or for all text 'equal' (with lm.joint, the model of all text alone).
     labels: weights for each of the development 'sets', for 'clusters' of their sentences, or for 'target_clusters' of
@@ -69,6 +70,8 @@ class MixingConfig:
         check_choices(self, "mixture", CHOICES)
         if self.weighting == "tuned" and not self.is_ensemble:
             raise UserError(f"mixture.weighting=tuned is for ensembles: choose another one for '{self.operation}'")
+        if self.weighting == "trained" and self.operation not in (COUNTS, LINEAR):
+            raise UserError(f"mixture.weighting=trained is for counts and linear, and not for '{self.operation}'")
         for name in ("raise_by", "epsilon"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise UserError(f"mixture.{name} is {getattr(self, name)}: give a positive number")
@@ -86,7 +89,7 @@ class MixingConfig:
 def fixed_weights(config: MixingConfig, label: str | None, names: Sequence[str]) -> np.ndarray:
     """[D] weights that need no fit; without a label, or with one that is no component, all are equal."""
     is_own = np.array(names) == label
-    if not is_own.any() or config.weighting in ("equal", "fitted", "tuned"):
+    if not is_own.any() or config.weighting in ("equal", "fitted", "trained", "tuned"):
         weights = np.ones(len(names))
     elif config.weighting == "own":
         weights = is_own.astype(float)

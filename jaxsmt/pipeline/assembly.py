@@ -32,6 +32,7 @@ from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
 from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.stages.tuning import TuningTask, tuning_stage, tuning_text
 from jaxsmt.pipeline.store import Artefact, Store
+from jaxsmt.pipeline.trained_mixtures import TRAINED, trained_model
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide
@@ -106,7 +107,7 @@ def mixed_model(
     config = _feasible(config, development)
     labels, clusters = _labels(store, texts, development, config)
     found = LabelSettings()
-    if config.weighting == "fitted" and config.operation != LOG_LINEAR:
+    if config.weighting in ("fitted", TRAINED) and config.operation != LOG_LINEAR:
         aligned = [
             LabelledText(part.text, part.links, own)
             for part, own in zip(development, labels, strict=True)
@@ -163,8 +164,10 @@ def tuned_model(store: Store, draft: Draft, task: TuningTask) -> Draft:
     model, inputs = draft.model, draft.fingerprints
     if model.mixing.config.is_ensemble:
         model = tuned_ensemble(store, model, inputs, task)
+    if model.mixing.config.weighting == TRAINED:
+        return dataclasses.replace(draft, model=trained_model(store, model, inputs, task))
     tuned = tuning_stage(store, model, inputs, task)
-    labels = model.mixing.labels
+    labels = dataclasses.replace(model.mixing.labels, weights=dict(tuned.by_label))
     if model.mixing.config.tune_each:
         occurring = sorted({label for label in tuning_text(model, task.dev).labels if label is not None})
         own = {label: tuning_stage(store, model, inputs, task, label).weights for label in occurring}
@@ -195,7 +198,7 @@ def _feasible(config: MixingConfig, development: Sequence[DevelopmentSet]) -> Mi
     if config.labels != "sets" and not development:
         raise UserError(f"mixture.labels={config.labels} needs a development set made of text: name one (corpus.dev)")
     can_fit = any(part.links is not None for part in development)
-    if config.weighting != "fitted" or can_fit:
+    if config.weighting not in ("fitted", TRAINED) or can_fit:
         return config
     log.warning("no aligned development set to fit component weights to: they are equal, the own one is raised")
     return dataclasses.replace(config, weighting="raised")

@@ -45,14 +45,14 @@ def batch_features(
 
     Runs over the pairs in chunks: beside the result it needs memory for the sides and word pairs only.
     """
-    weights = _scaled(jnp.asarray(weights))
+    weights = scaled(jnp.asarray(weights))
     num_pairs = statistics.source_index.shape[0]
     size = min(pairs_per_chunk, num_pairs)
     result = jnp.zeros((weights.shape[0], num_pairs, 4), jnp.float32)
     if not num_pairs:
         return result
-    source_totals = _mix(weights[:, P_TARGET], statistics.source_counts)
-    target_totals = _mix(weights[:, P_SOURCE], statistics.target_counts)
+    source_totals = mix(weights[:, P_TARGET], statistics.source_counts)
+    target_totals = mix(weights[:, P_SOURCE], statistics.target_counts)
     source_factors, target_factors = _log_factors(statistics, weights)
 
     def fill(chunk: Array, result: Array) -> Array:
@@ -63,9 +63,9 @@ def batch_features(
 
         joint = cut(statistics.joint_counts, 1)
         columns = (
-            _log_ratio(_mix(weights[:, P_SOURCE], joint), target_totals[:, cut(statistics.target_index)]),
+            log_ratio(mix(weights[:, P_SOURCE], joint), target_totals[:, cut(statistics.target_index)]),
             source_factors[:, cut(statistics.source_factors)].sum(-1),
-            _log_ratio(_mix(weights[:, P_TARGET], joint), source_totals[:, cut(statistics.source_index)]),
+            log_ratio(mix(weights[:, P_TARGET], joint), source_totals[:, cut(statistics.source_index)]),
             target_factors[:, cut(statistics.target_factors)].sum(-1),
         )
         values = jnp.maximum(jnp.stack(columns, -1), LOG_FLOOR)
@@ -139,15 +139,15 @@ class MixedTables(NamedTuple):
 
 @jax.jit
 def _mixed_tables(selection: Selection, weights: Array) -> MixedTables:
-    weights = _scaled(jnp.asarray(weights, jnp.float32))
-    word_joint = [_mix(weights[:, feature], selection.word_joint) for feature in (LEX_SOURCE, LEX_TARGET)]
-    of_source = _ratio(word_joint[0], _mix(weights[:, LEX_SOURCE], selection.word_target_totals))  # w(s|t)
-    of_target = _ratio(word_joint[1], _mix(weights[:, LEX_TARGET], selection.word_source_totals))  # w(t|s)
+    weights = scaled(jnp.asarray(weights, jnp.float32))
+    word_joint = [mix(weights[:, feature], selection.word_joint) for feature in (LEX_SOURCE, LEX_TARGET)]
+    of_source = ratio(word_joint[0], mix(weights[:, LEX_SOURCE], selection.word_target_totals))  # w(s|t)
+    of_target = ratio(word_joint[1], mix(weights[:, LEX_TARGET], selection.word_source_totals))  # w(t|s)
     return MixedTables(
         weights,
-        _mix(weights[:, P_TARGET], selection.source_totals),
-        _factor_table(of_source, selection.source_links),
-        _factor_table(of_target, selection.target_links),
+        mix(weights[:, P_TARGET], selection.source_totals),
+        factor_table(of_source, selection.source_links),
+        factor_table(of_target, selection.target_links),
     )
 
 
@@ -163,9 +163,9 @@ def _mixed_features(selection: Selection, tables: MixedTables, blocks: Array, ro
         sums[1] += by_target * selection.target_totals[d][blocks]
         sums[2] += by_source * joint
     columns = (
-        _log_ratio(sums[0], sums[1]),
+        log_ratio(sums[0], sums[1]),
         _factor_sums(tables.source_factors, selection.source_factors, blocks, row),
-        _log_ratio(sums[2], _rows_at(tables.source_totals, row, selection.source_place[blocks])),
+        log_ratio(sums[2], _rows_at(tables.source_totals, row, selection.source_place[blocks])),
         _factor_sums(tables.target_factors, selection.target_factors, blocks, row),
     )
     return jnp.maximum(jnp.stack(columns, -1), LOG_FLOOR)
@@ -178,12 +178,12 @@ def _single_features(selection: Selection) -> Array:
     pairs = jnp.arange(selection.joint.shape[1])[None]  # [1, n]: a block for each component
     pairs = jnp.broadcast_to(pairs, selection.joint.shape)
     row = jnp.arange(selection.joint.shape[0])
-    of_source = _factor_table(_ratio(selection.word_joint, selection.word_target_totals), selection.source_links)
-    of_target = _factor_table(_ratio(selection.word_joint, selection.word_source_totals), selection.target_links)
+    of_source = factor_table(ratio(selection.word_joint, selection.word_target_totals), selection.source_links)
+    of_target = factor_table(ratio(selection.word_joint, selection.word_source_totals), selection.target_links)
     columns = (
-        _log_ratio(selection.joint, selection.target_totals),
+        log_ratio(selection.joint, selection.target_totals),
         _factor_sums(of_source, selection.source_factors, pairs, row),
-        _log_ratio(selection.joint, selection.source_totals[:, selection.source_place]),
+        log_ratio(selection.joint, selection.source_totals[:, selection.source_place]),
         _factor_sums(of_target, selection.target_factors, pairs, row),
     )
     values = jnp.maximum(jnp.stack(columns, -1), LOG_FLOOR)  # [D, n, 4]
@@ -203,17 +203,17 @@ def _rows_at(table: Array, row: Array, column: Array) -> Array:
     return table.reshape(-1)[row[:, None] * table.shape[1] + column]
 
 
-def _scaled(weights: Array) -> Array:
+def scaled(weights: Array) -> Array:
     """Each λ divided by its largest value: extreme scales neither overflow nor vanish in float32."""
     return weights / jax.lax.stop_gradient(weights.max(-1, keepdims=True))
 
 
-def _mix(weights: Array, counts: Array | np.ndarray) -> Array:
+def mix(weights: Array, counts: Array | np.ndarray) -> Array:
     """Σ_d λ_d c_d: weights [S, D], counts [D, N] → [S, N], in full float32 on every device."""
     return jnp.matmul(weights, jnp.asarray(counts), precision=jax.lax.Precision.HIGHEST)
 
 
-def _log_ratio(numerator: Array, denominator: Array) -> Array:
+def log_ratio(numerator: Array, denominator: Array) -> Array:
     """log(numerator / denominator), −∞ where either is 0; its gradient is finite everywhere."""
     is_positive = (numerator > 0) & (denominator > 0)
     ratio = jnp.where(is_positive, numerator, 1) / jnp.where(is_positive, denominator, 1)
@@ -223,21 +223,21 @@ def _log_ratio(numerator: Array, denominator: Array) -> Array:
 def _log_factors(statistics: Statistics, weights: Array) -> tuple[Array, Array]:
     """Log factors by factor id [S, L + 2 + C] of lex(s|t) and of lex(t|s)."""
     pairs = jnp.asarray(statistics.word_pairs)
-    source_totals = _mix(weights[:, LEX_TARGET], statistics.source_word_counts)[:, pairs[:, 0]]
-    target_totals = _mix(weights[:, LEX_SOURCE], statistics.target_word_counts)[:, pairs[:, 1]]
-    of_source = _ratio(_mix(weights[:, LEX_SOURCE], statistics.word_joint_counts), target_totals)  # w(s|t)
-    of_target = _ratio(_mix(weights[:, LEX_TARGET], statistics.word_joint_counts), source_totals)  # w(t|s)
+    source_totals = mix(weights[:, LEX_TARGET], statistics.source_word_counts)[:, pairs[:, 0]]
+    target_totals = mix(weights[:, LEX_SOURCE], statistics.target_word_counts)[:, pairs[:, 1]]
+    of_source = ratio(mix(weights[:, LEX_SOURCE], statistics.word_joint_counts), target_totals)  # w(s|t)
+    of_target = ratio(mix(weights[:, LEX_TARGET], statistics.word_joint_counts), source_totals)  # w(t|s)
     return (
-        _factor_table(of_source, jnp.asarray(statistics.source_factor_links)),
-        _factor_table(of_target, jnp.asarray(statistics.target_factor_links)),
+        factor_table(of_source, jnp.asarray(statistics.source_factor_links)),
+        factor_table(of_target, jnp.asarray(statistics.target_factor_links)),
     )
 
 
-def _ratio(numerator: Array, denominator: Array) -> Array:
+def ratio(numerator: Array, denominator: Array) -> Array:
     return jnp.where(denominator > 0, numerator, 0) / jnp.where(denominator > 0, denominator, 1)
 
 
-def _factor_table(word_probabilities: Array, links: Array) -> Array:
+def factor_table(word_probabilities: Array, links: Array) -> Array:
     """Log factors in the order of factor ids: word pairs, unknown pair, nothing, means over links."""
     num_samples, num_words = word_probabilities.shape
     nothing = jnp.zeros((num_samples, 2))

@@ -48,6 +48,8 @@ class MiraConfig:
     decay: of the background statistics, after each sentence.
     iterations: passes over the tuning set; the best of their averaged weights is kept.
     shuffle: sentences in random order, or as they come.
+    augment: common weights and deviations of each label, fitted together (Clark, Lavie & Dyer 2012).
+    deviation: the scale of what is a label's own; the smaller, the nearer all labels stay to the common weights.
     seed: of the order.
     """
 
@@ -55,6 +57,8 @@ class MiraConfig:
     decay: float = 0.999
     iterations: int = 60
     shuffle: bool = True
+    augment: bool = False
+    deviation: float = 0.3
     seed: int = 1
 
 
@@ -67,6 +71,8 @@ class ProConfig:
     min_difference: α, pairs closer than this in sentence BLEU are not considered.
     interpolation: Ψ, the part of the new weights that is mixed with the old ones; 1 takes the new ones alone.
     l2: strength of the penalty ½·l2·|w|² of the logistic regression.
+    augment: common weights and deviations of each label, fitted together (Clark, Lavie & Dyer 2012).
+    deviation: the scale of what is a label's own; the smaller, the nearer all labels stay to the common weights.
     seed: of the samples.
     """
 
@@ -75,6 +81,8 @@ class ProConfig:
     min_difference: float = 0.05
     interpolation: float = 0.1
     l2: float = 1.0
+    augment: bool = False
+    deviation: float = 0.3
     seed: int = 1
 
 
@@ -92,8 +100,12 @@ class RiskConfig:
     gamma_factor: of the next γ.
     gamma_steps: how many γ there are.
     l2: strength of the prior ½·l2·|u − u₀|² around the start, u being weights times the deviations of their features.
+    mixture_l2: strength of the prior ½·l2·|θ − θ₀|² around fitted component weights (mixture.weighting=trained), θ
+        being their logarithms.
     restarts: random starting points about the given one, besides it; the best 1-best decides.
     perturbation: how far away they are, against the deviation of the scores.
+    augment: common weights and deviations of each label, fitted together (Clark, Lavie & Dyer 2012).
+    deviation: the scale of what is a label's own; the smaller, the nearer all labels stay to the common weights.
     seed: of the starting points.
     """
 
@@ -106,8 +118,11 @@ class RiskConfig:
     gamma_factor: float = 2.0
     gamma_steps: int = 7
     l2: float = 1e-3
+    mixture_l2: float = 1e-3
     restarts: int = 0
     perturbation: float = 0.5
+    augment: bool = False
+    deviation: float = 0.3
     seed: int = 1
 
 

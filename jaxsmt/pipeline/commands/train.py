@@ -29,8 +29,9 @@ from jaxsmt.pipeline.stages.mixing import develop
 from jaxsmt.pipeline.stages.tables import export_components, imported_components
 from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
 from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, text_stage
-from jaxsmt.pipeline.stages.tuning import NO_TUNER, ListsConfig, TuningTask
+from jaxsmt.pipeline.stages.tuning import NO_TUNER, ListsConfig, TuningTask, check_augmented
 from jaxsmt.pipeline.store import Artefact, Store, StoreConfig
+from jaxsmt.pipeline.trained_mixtures import check_trained
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.casing import Truecaser
@@ -56,6 +57,8 @@ def train(config: DictConfig) -> float:
     check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
     rescore, lm = room_config(RescoringTraining, config.rescore), room_config(LanguageModelConfig, config.lm)
     rescoring = chosen_rescoring(rescore, mixture, tuner, adapter)
+    check_trained(mixture, tuner, rescoring is not None)
+    check_augmented(tuner, mixture, rescoring is not None)
     store = Store(work_dir / "artefacts", room_config(StoreConfig, config.store))
     texts = [text_stage(store, name, spec, text) for name, spec in sources["components"].items()]
     links = align_texts(store, texts, config)

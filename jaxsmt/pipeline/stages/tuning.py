@@ -14,18 +14,20 @@ from sacrebleu.metrics import BLEU
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.settings import from_values
+from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.reranking.features import ListRescorer, fitted_shares
 from jaxsmt.model.rescoring import Rescoring
 from jaxsmt.model.source_text import SourceText, joined_texts, source_text
 from jaxsmt.model.translation import PlainTranslator, plain_translator
-from jaxsmt.model.tuned_weights import feature_names, feature_rows, vector_of, weights_and_more
+from jaxsmt.model.tuned_weights import feature_names, feature_rows, vector_of, weights_and_more, weights_of
 from jaxsmt.pipeline.stages.texts import bitext_inputs
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.search.nbest.arrays import NBestArrays, nbest_arrays
 from jaxsmt.search.nbest.moses import output_texts
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.reading import BitextSource, read_bitext
+from jaxsmt.tune.augment import Augmentation, augmentation
 from jaxsmt.tune.config import TrustRegionConfig
 from jaxsmt.tune.loop import LoopConfig, TuningResult, table, tune
 from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
@@ -35,6 +37,7 @@ from jaxsmt.tune.tuner import make_tuner
 
 NO_TUNER = "none"
 WEIGHTS, RESCORING, SHARES, TABLE = "weights.json", "rescoring.json", "shares.json", "table.txt"
+LABEL_WEIGHTS = "label_weights.json"
 MIXTURE_SEARCH = TrustRegionConfig(initial_radius=0.2, final_radius=0.02, max_evaluations=40, low=0.0, high=1.0)
 MAX_TUNING_WORDS = 128  # longer sentences would be decoded in parts, which have no common derivation
 
@@ -73,10 +76,14 @@ class TuningTask:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What tuning finds: log-linear weights of the search, and rescoring with its weights where there is some."""
+    """What tuning finds: log-linear weights of the search, and rescoring with its weights where there is some.
+
+    by_label: weights of labels that deviate from the common ones (tune.augment).
+    """
 
     weights: SearchWeights
     rescoring: Rescoring | None = None
+    by_label: Mapping[str, SearchWeights] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -133,7 +140,12 @@ def tuning_stage(
         text = (text if label is None else text.take(label)).at_most(lists.sentences)
         own = dataclasses.replace(task, rescoring=with_shares(model, text, task))
         result = tune_model(model, text, own, progress)
-        weights, more = weights_and_more(result.weights, model.weights)
+        found = result.weights
+        if is_augmented(tuner):
+            found, own_weights = label_augmentation(text, tuner).split(found)
+            by_label = {name: dataclasses.asdict(weights_of(row, model.weights)) for name, row in own_weights.items()}
+            write_text(folder / LABEL_WEIGHTS, json.dumps(by_label, indent=1, ensure_ascii=False) + "\n")
+        weights, more = weights_and_more(found, model.weights)
         write_text(folder / WEIGHTS, json.dumps(dataclasses.asdict(weights), indent=1) + "\n")
         if task.rescoring is not None:
             by_name = dict(zip(task.rescoring.names, more, strict=True))
@@ -158,11 +170,42 @@ def load_tuned(artefact: Artefact, rescoring: Rescoring | None = None) -> Tuned:
     """What `tuning_stage` found."""
     weights = from_values(SearchWeights, json.loads((artefact.folder / WEIGHTS).read_text(encoding="utf-8")))
     if rescoring is None:
-        return Tuned(weights)
+        return Tuned(weights, by_label=_label_weights(artefact.folder / LABEL_WEIGHTS))
     by_name = json.loads((artefact.folder / RESCORING).read_text(encoding="utf-8"))
     shares = tuple(tuple(row) for row in json.loads((artefact.folder / SHARES).read_text(encoding="utf-8")))
     found = tuple(by_name[name] for name in rescoring.names)
     return Tuned(weights, dataclasses.replace(rescoring, weights=found, shares=shares))
+
+
+def _label_weights(path: Path) -> dict[str, SearchWeights]:
+    if not path.is_file():
+        return {}
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return {label: from_values(SearchWeights, values) for label, values in found.items()}
+
+
+def is_augmented(tuner: Any) -> bool:
+    """Whether labels have deviations of their own."""
+    return bool(getattr(tuner, "augment", False))
+
+
+def label_augmentation(text: TuningText, tuner: Any) -> Augmentation:
+    """Of development sentences."""
+    return augmentation(text.labels, tuner.deviation)
+
+
+def check_augmented(tuner: Any, config: MixingConfig, has_rescoring: bool) -> None:
+    """Raises UserError where labels are to have deviations and cannot."""
+    if not is_augmented(tuner):
+        return
+    if tuner.deviation <= 0:
+        raise UserError(f"tune.deviation is {tuner.deviation}: give a number above 0")
+    for is_wrong, what in (
+        (has_rescoring, "rescore=…"), (config.is_ensemble, "ensembles"), (config.tune_each, "mixture.tune_each=true"),
+        (config.weighting == "trained", "mixture.weighting=trained"),
+    ):  # fmt: skip
+        if is_wrong:
+            raise UserError(f"tune.augment=true and {what} do not go together: leave one out")
 
 
 def with_shares(model: Model, text: TuningText, task: TuningTask) -> Rescoring | None:
@@ -190,8 +233,30 @@ def tune_model(model: Model, text: TuningText, task: TuningTask, folder: Path | 
             return decode_lists(translator, text, weights, lists.size)
         return rescored_lists(*decode_and_rescore(translator, text, weights, lists.size, rescorer), more)
 
+    if is_augmented(task.tuner):
+        return _tune_augmented(translator, text, task, folder)
     start = [*vector_of(model.weights), *(() if task.rescoring is None else task.rescoring.weights)]
     return tune(decode_fn, text.references, np.array(start), make_tuner(task.tuner), lists.loop, folder)
+
+
+def _tune_augmented(
+    translator: PlainTranslator, text: TuningText, task: TuningTask, folder: Path | None
+) -> TuningResult:
+    """The same with deviations of labels: sentences are decoded with the weights of their label."""
+    model, labels = translator.model, label_augmentation(text, task.tuner)
+
+    def decode_fn(vector: np.ndarray) -> NBestLists:
+        common, own = labels.split(vector)
+        made = {label: weights_of(own.get(label or "", common), model.weights) for label in set(text.labels)}
+        profiles = [
+            dataclasses.replace(profile, weights=made[label])
+            for label, profile in zip(text.labels, text.profiles, strict=True)
+        ]
+        found = nbest_arrays(translator.decoder, translator.request(text.source, profiles), task.lists.size)
+        return labels.lists(as_nbest_lists(translator, found, text.source.tokens))
+
+    start = labels.start(vector_of(model.weights))
+    return tune(decode_fn, text.references, start, make_tuner(task.tuner), task.lists.loop, folder)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def lm_features(decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: R
     """[H, M] float64: log p of the outputs of sentences `of` [H], with </s>, under each language model."""
     parts = []
     for number, own in enumerate(decoder.targets):
-        log_p = word_log_probs(own.lm.automaton, _lm_words(number, own.lm_ids, request, of, tokens))
+        log_p = word_log_probs(own.lm.automaton, lm_words(number, own.lm_ids, request, of, tokens))
         values = _lm_values(own.lm, log_p, None if (given := request.lm_mixture[number]) is None else given[of])
         parts.append(np.add.reduceat(values, log_p.offsets[:-1]) if len(of) else values)  # a row has </s> at least
     return np.concatenate(parts, 1)
@@ -133,7 +133,7 @@ def _lm_values(lm: SearchLm, log_p: Ragged, lm_mixture: np.ndarray | None) -> np
     return mixed if lm.combination == LINEAR else np.concatenate([mixed, values], 1)
 
 
-def _lm_words(number: int, lm_ids: np.ndarray, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
+def lm_words(number: int, lm_ids: np.ndarray, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
     """The outputs in the ids of language model `number`."""
     assert request.copy_ids is not None
     first = np.repeat(request.sentences.offsets[:-1][of], tokens.lengths)

@@ -34,9 +34,8 @@ def reordering_features(
     num = len(profile)
     is_first = np.diff(owner, prepend=-1) != 0
     last_end = np.where(is_first, 0, np.roll(end, 1))
-    last_start = np.where(is_first, NO_START, np.roll(start, 1))
     jumps = np.bincount(owner, np.abs(start - last_end), num)
-    orientation = np.where(start == last_end, MONO, np.where(end == last_start, SWAPPED, OTHER))
+    orientation = orientations_of(phrases)
     logs = _orientations(rules, pair, profile[owner], mixture)
     sums, place = np.zeros((num, logs.shape[1])), np.arange(len(owner))
     later = np.flatnonzero(~is_first)
@@ -45,6 +44,15 @@ def reordering_features(
         np.add.at(sums, (owner, before), logs[place, before])
         np.add.at(sums, (owner[later], after), logs[later - 1, after])
     return -jumps.astype(np.float64), sums
+
+
+def orientations_of(phrases: Phrases) -> np.ndarray:
+    """[T] MONO, SWAPPED or OTHER: how each phrase stands to the one before it, or to the beginning of the sentence."""
+    owner, _, start, end = phrases
+    is_first = np.diff(owner, prepend=-1) != 0
+    last_end = np.where(is_first, 0, np.roll(end, 1))
+    last_start = np.where(is_first, NO_START, np.roll(start, 1))
+    return np.where(start == last_end, MONO, np.where(end == last_start, SWAPPED, OTHER))
 
 
 def _orientations(rules: RuleModel, pair: np.ndarray, profile: np.ndarray, mixture: np.ndarray | None) -> np.ndarray:

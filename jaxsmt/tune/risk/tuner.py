@@ -12,13 +12,14 @@ from jax import Array
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.norms import l1_norm, l1_normalised
 from jaxsmt.common.optimise import Minimum, descend, minimise
+from jaxsmt.tune.augment import plain_columns
 from jaxsmt.tune.config import RiskConfig
 from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.mert.tuner import point_scores
 from jaxsmt.tune.risk.objective import Gains, expected_score, gains, measure_of, padded, padded_counts
 
 OPTIMISERS = ("lbfgs", "adam")
-_TOLERANCE = 1e-6  # of the largest entry of the gradient
+TOLERANCE = 1e-6  # of the largest entry of the gradient
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def risk_problem(lists: TuningLists, start: np.ndarray, config: RiskConfig) -> t
     real, sizes = lists.is_real[..., None], np.maximum(lists.sizes, 1)
     centred = lists.features - (lists.features.sum(1) / sizes[:, None])[:, None]  # what fills lists is 0
     centred *= real
-    spread = _spread(centred, lists.sizes)
+    spread = _spread(centred, lists.sizes)[plain_columns(lists.feature_names)]  # so that deviations cost more
     size = _spread((centred @ start)[..., None], lists.sizes)[0]
     centred /= spread
     worth = gains(lists, config.metric, config.level)
@@ -168,6 +169,6 @@ def _search(
 
         if optimiser == "adam":
             return descend(loss, point, rate, iterations)
-        return minimise(loss, point, _TOLERANCE, iterations)
+        return minimise(loss, point, TOLERANCE, iterations)
 
     return jax.vmap(search)(points, multiplicities)
