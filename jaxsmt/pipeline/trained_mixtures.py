@@ -98,7 +98,7 @@ def _shown(rows: Sequence[Sequence[float]]) -> str:
 
 
 @dataclass(frozen=True)
-class Derivations:
+class KeptDerivations:
     """K distinct derivations by sentence: sentences [K], texts, features [K, F] and what they are made of."""
 
     sentences: np.ndarray
@@ -111,7 +111,7 @@ class Derivations:
         return nbest_from_rows(self.texts, self.features, self.sentences, num_sentences, names)
 
 
-def distinct_derivations(parts: Sequence[Derivations]) -> Derivations:
+def distinct_derivations(parts: Sequence[KeptDerivations]) -> KeptDerivations:
     """All derivations by sentence; of those with the same text, rules and orientations the first."""
     sentences = np.concatenate([part.sentences for part in parts])
     texts = [text for part in parts for text in part.texts]
@@ -122,7 +122,7 @@ def distinct_derivations(parts: Sequence[Derivations]) -> Derivations:
     kept = np.array(list(seen.values()), np.int64)
     kept = kept[np.argsort(sentences[kept], kind="stable")]
     features = np.concatenate([part.features for part in parts])[kept]
-    return Derivations(sentences[kept], tuple(texts[row] for row in kept), features, uses.take(kept))
+    return KeptDerivations(sentences[kept], tuple(texts[row] for row in kept), features, uses.take(kept))
 
 
 @dataclass
@@ -135,7 +135,7 @@ class MixtureTraining:
     translator: PlainTranslator
     text: TuningText
     task: TuningTask
-    kept: Derivations | None = None
+    kept: KeptDerivations | None = None
     metric: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -207,7 +207,8 @@ class MixtureTraining:
         request = dataclasses.replace(translator.request(self.text.source, profiles), weights=weights)
         arrays = nbest_arrays(translator.decoder, request, self.task.lists.size, keep_trees=True)
         lists = as_nbest_lists(translator, arrays, self.text.source.tokens)
-        new = Derivations(lists.sentences, lists.texts, lists.features, uses_of(translator.decoder, request, arrays))
+        uses = uses_of(translator.decoder, request, arrays)
+        new = KeptDerivations(lists.sentences, lists.texts, lists.features, uses)
         self.kept = distinct_derivations([new] if self.kept is None else [self.kept, new])
         names = (*lists.feature_names, *(f"theta{number}" for number in range(len(thetas))))
         features = np.pad(lists.features, ((0, 0), (0, len(thetas))))
