@@ -31,6 +31,8 @@ class AlignConfig:
     hmm_null_probability: the same in the HMM.
     tension: start value of the diagonal prior's tension; optimise_tension: whether EM re-estimates it.
     alpha: Dirichlet prior of variational Bayes; 0 for plain maximum likelihood.
+    alike_alpha: as much is added to it for a pair of words of which all letters are alike (`likeness.py`), less where
+      some are, and nothing where spellings are not known.
     agreement: the HMM's passes count a link by the product of both directions' posteriors (`agreement.py`).
     symmetrisation: intersect, union, grow-diag, grow-diag-final, grow-diag-final-and, or product.
     product_threshold: with the last one, the links are those whose product of posteriors is above it.
@@ -46,6 +48,7 @@ class AlignConfig:
     tension: float = 4.0
     optimise_tension: bool = True
     alpha: float = 0.01
+    alike_alpha: float = 0.0
     agreement: bool = False
     symmetrisation: str = "grow-diag-final-and"
     product_threshold: float = 0.2
@@ -61,8 +64,9 @@ class AlignConfig:
                 raise UserError(f"align.{name} is {getattr(self, name)}: give a probability between 0 and 1")
         if min(self.ibm1_iterations, self.diagonal_iterations, self.hmm_iterations) < 0 or not self.schedule:
             raise UserError("align: the numbers of iterations are not all positive or zero with at least one positive")
-        if self.alpha < 0 or self.tension < 0:
-            raise UserError(f"align.alpha is {self.alpha} and align.tension {self.tension}: neither may be negative")
+        for name in ("alpha", "alike_alpha", "tension"):
+            if getattr(self, name) < 0:
+                raise UserError(f"align.{name} is {getattr(self, name)}: it may not be negative")
 
     @property
     def schedule(self) -> list[str]:

@@ -19,6 +19,7 @@ from jaxsmt.align.lexicon import (
     uniform_lexicon,
     zero_counts,
 )  # fmt: skip
+from jaxsmt.align.likeness import likeness
 from jaxsmt.align.links import make_links
 from jaxsmt.align.model import PRODUCT, AlignConfig, Aligner
 from jaxsmt.align.positions import Positions, count_lengths, initial_positions, update_jumps, update_tension
@@ -36,6 +37,7 @@ _CELLS_PER_SHAPE = 20_000_000  # compiling a shape takes as long as a few passes
 _FEW_CELLS = 2_000_000  # below, all sentences get one shape, which the next small text is likely to have too
 _MIN_SHAPES = 3
 
+Spellings = tuple[np.ndarray, np.ndarray]
 Found = list[tuple[Batch, FoundLinks]]
 
 
@@ -51,11 +53,18 @@ class EmIteration:
 
 def train_and_align(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
-    progress: Callable[[EmIteration], None] | None = None,
+    spellings: Spellings | None = None, progress: Callable[[EmIteration], None] | None = None,
 ) -> tuple[Aligner, Ragged]:  # fmt: skip
-    """Trains and aligns the training text: the links are those of the last pass, as `align` would give them."""
+    """Trains and aligns the training text: the links are those of the last pass, as `align` would give them.
+
+    spellings: [V, K] and [V', K] code points of the words (`jaxsmt.text.spelling`), for `config.alike_alpha`.
+    """
     config = config or AlignConfig()
-    aligner, found = _train(bitext, num_source_words, num_target_words, config, progress)
+    _check(bitext, num_source_words, num_target_words)
+    sizes = rounded_size(num_source_words), rounded_size(num_target_words)
+    numbered = number_cells(bitext, _batches(bitext, config), *sizes, _bytes(config))
+    extra = likeness(numbered[0], *spellings) * np.float32(config.alike_alpha) if spellings is not None else None
+    aligner, found = _train(bitext, numbered, config, extra, progress)
     return aligner, _links(found, len(bitext), config)
 
 
@@ -88,13 +97,11 @@ def _find(aligner: Aligner, bitext: Bitext, config: AlignConfig) -> Found:
 
 
 def _train(
-    bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig,
+    bitext: Bitext, numbered: tuple[WordPairs, Cells], config: AlignConfig, extra: np.ndarray | None,
     progress: Callable[[EmIteration], None] | None,
 ) -> tuple[Aligner, Found]:  # fmt: skip
-    """The aligner, and what the last pass links."""
-    _check(bitext, num_source_words, num_target_words)
-    sizes = rounded_size(num_source_words), rounded_size(num_target_words)
-    pairs, cells = number_cells(bitext, _batches(bitext, config), *sizes, _bytes(config))
+    """The aligner, and what the last pass links; extra: [P] of the prior, as in `m_step`."""
+    pairs, cells = numbered
     log.info("aligning %d sentence pairs with %d word pairs", len(bitext), len(pairs))
     lexicon = uniform_lexicon(pairs)
     widest = max(max(batch.width_source, batch.width_target) for batch in cells.batches)
@@ -117,7 +124,7 @@ def _train(
         perplexity = np.exp(-sums.log_likelihood / words).tolist()
         _report(EmIteration(model, number, tuple(perplexity), tuple(positions.tension.tolist())), progress)
         if not is_last:  # the last pass is there to align
-            lexicon = m_step(counts, pairs, config.alpha)
+            lexicon = m_step(counts, pairs, config.alpha, extra)
             may_tighten = config.optimise_tension and number > 1
             positions = _update_positions(positions, sums, words, lengths, model, may_tighten)
             found = []
