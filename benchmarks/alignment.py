@@ -2,7 +2,7 @@
 
     python benchmarks/alignment.py                              64,716 training pairs and the pairs aligned by hand
     python benchmarks/alignment.py --every 4                    a quarter of the training pairs of law, to try something
-    python benchmarks/alignment.py align.hmm_iterations=8       other settings of the aligner
+    python benchmarks/alignment.py align=hmm                    the default aligner, or any other settings
 
 The data folder is $JAXSMT_DATA or ../shared/data beside the repository: <folder>/alignment/hansards.{fr,en,links},
 pairs with links 'i-j' (sure) and 'ipj' (possible), are appended to hansard, europarl and the first 60,000 pairs of law
@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from hydra import compose, initialize_config_dir
 from measure import Measurement, measured
 from rich.console import Console
 from rich.table import Table
@@ -36,7 +37,8 @@ from jaxsmt.align.symmetrise import symmetrise
 from jaxsmt.align.training import align, align_directed, train_and_align
 from jaxsmt.common.device import setup_device
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
-from jaxsmt.common.settings import with_changes
+from jaxsmt.pipeline.config.keys import register_all_schemas
+from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.stages.texts import ComponentText, JointText, join_texts, text_stage
 from jaxsmt.pipeline.store import Store
 from jaxsmt.text.bitext import Bitext
@@ -69,7 +71,7 @@ def main() -> None:
     options = parse_options()
     setup_device()
     gold = read_gold(DATA / "alignment" / "hansards.links")
-    config = with_changes(AlignConfig(), settings_of(options.settings))
+    config = configured(options.settings)
     with tempfile.TemporaryDirectory() as scratch:
         joint = prepare(Path(scratch), options.every)
         results: dict[str, Result | None] = {"jaxsmt": run_jaxsmt(joint, config, gold)}
@@ -82,18 +84,19 @@ def main() -> None:
 
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("settings", nargs="*", help="align.<key>=<value>, instead of the aligner's defaults")
+    parser.add_argument("settings", nargs="*", help="align=<choice>, align.<key>=<value>, on top of align=agreement")
     parser.add_argument("--every", type=int, default=1, help="take every so manieth pair of law only")
     parser.add_argument("--no-peers", action="store_true", help="leave fast_align and eflomal out")
     parser.add_argument("--eflomal", default="eflomal-align", help="the command, or its path")
     return parser.parse_args()
 
 
-def settings_of(changes: list[str]) -> dict[str, object]:
-    """{"alpha": 0.01} of ["align.alpha=0.01"]."""
-    parts = [change.removeprefix("align.").split("=", 1) for change in changes]
-    return {key: value if value[:1].isalpha() and value not in ("true", "false") else json.loads(value)
-            for key, value in parts}  # fmt: skip
+def configured(settings: list[str]) -> AlignConfig:
+    """The aligner as `conf/align` and the command line have it; align=agreement unless another is chosen."""
+    register_all_schemas()
+    chosen = [] if any(item.startswith("align=") for item in settings) else ["align=agreement"]
+    with initialize_config_dir(str(Path(__file__).resolve().parents[1] / "conf"), version_base="1.3"):
+        return room_config(AlignConfig, compose("align", [*chosen, *settings]).align)
 
 
 def read_gold(path: Path) -> Gold:
@@ -221,6 +224,7 @@ def figures(results: dict[str, Result | None], config: AlignConfig) -> dict[str,
     values = {
         "aer": ours.rates[config.symmetrisation],
         "aer_grow_diag_final_and": ours.rates[final],
+        "aer_product": ours.rates["product > 0.2"],
         "aer_intersect": ours.rates["intersect"],
         "aer_fast_align": fast_align and fast_align.rates[final],
         "aer_eflomal": eflomal and eflomal.rates[final],
