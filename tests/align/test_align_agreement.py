@@ -2,6 +2,7 @@
 
 import itertools
 
+import jax
 import numpy as np
 import pytest
 
@@ -168,3 +169,12 @@ def test_bad_settings_of_agreement_are_named():
         AlignConfig(product_threshold=1.0)
     with pytest.raises(UserError, match=r"align\.symmetrisation is 'sum': choose one of .*, product"):
         AlignConfig(symmetrisation="sum")
+
+
+def test_matrix_products_state_their_precision():
+    """Devices with shorter floats would use them otherwise."""
+    batch, parameters = random_batch(13)
+    lowered = jax.jit(e_step, static_argnames="kind").lower(zero_sums(), batch, parameters, PassKind("hmm", True))
+    products = [line for line in lowered.as_text().splitlines() if "dot_general" in line]
+    assert len(products) == 10  # five of each direction
+    assert all(line.count("HIGHEST") == 2 for line in products)
