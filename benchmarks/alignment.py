@@ -11,8 +11,8 @@ AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|) (Och and Ney 2003, section 3.3). T
 very lines: they are its development text.
 
 fast_align is `systran-align` (pip install -e '.[benchmark]'), eflomal the command `eflomal-align` (pip install eflomal,
-here or elsewhere; --eflomal names it where it is not on the path). What is not installed has figures of null.
-CPU seconds are those of training and aligning both directions, compilation included.
+here or elsewhere; --eflomal names it where it is not on the path). What is not installed is not run and has
+figures of null. CPU seconds are those of training and aligning both directions, compilation included.
 """
 
 import argparse
@@ -75,9 +75,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         joint = prepare(Path(scratch), options.every)
         results: dict[str, Result | None] = {"jaxsmt": run_jaxsmt(joint, config, gold)}
-        peers = not options.no_peers
-        results["fast_align"] = run_fast_align(joint, Path(scratch), gold) if peers else None
-        results["eflomal"] = run_eflomal(joint, Path(scratch), gold, options.eflomal) if peers else None
+        results |= {"fast_align": None, "eflomal": None}
+        show(results, len(joint.bitext))  # the others take a while
+        if not options.no_peers:
+            results["fast_align"] = run_fast_align(joint, Path(scratch), gold)
+            results["eflomal"] = run_eflomal(joint, Path(scratch), gold, options.eflomal)
     show(results, len(joint.bitext))
     print(json.dumps(figures(results, config)))
 
