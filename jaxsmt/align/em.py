@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.align.agreement import agreed_cells, agreed_evidence, packed_links
 from jaxsmt.align.lexicon import Lexicon, LexiconCounts, carry_hot
 from jaxsmt.align.positions import Positions
-from jaxsmt.align.posteriors import Array, Direction, Evidence, diagonal_posteriors, hmm_posteriors
+from jaxsmt.align.posteriors import Array, Direction, Evidence, Number, diagonal_posteriors, hmm_posteriors
 
 UNSEEN = 1e-9  # probability of a word pair that was never seen in training
 
@@ -34,19 +35,39 @@ class BatchSums(NamedTuple):
     departures: Array  # [2, L+1, L+1]
 
 
-class BestPositions(NamedTuple):
-    """The most probable partner of every word, -1 for NULL.
+class PassKind(NamedTuple):
+    """What is computed in a pass; every kind is compiled on its own.
 
-    Posterior decoding; for the models without memory this is the Viterbi alignment. Ties go to NULL, then to the
-    smaller position.
+    agreement: expected counts of links are products of both directions' posteriors.
+    """
+
+    model: str
+    agreement: bool = False
+
+
+class Parameters(NamedTuple):
+    """All that the posteriors depend on beside the text, and what their product must exceed to be a link."""
+
+    lexicon: Lexicon
+    positions: Positions
+    p0: Number
+    threshold: Number
+
+
+class FoundLinks(NamedTuple):
+    """The most probable partner of every word, -1 for NULL; and the links that both directions agree on.
+
+    Posterior decoding; for the models without memory the first two are the Viterbi alignment. Ties go to NULL, then to
+    the smaller position.
     """
 
     for_target: Array  # [B, M] int32 source positions, by the forward direction
     for_source: Array  # [B, N] int32 target positions, by the reverse direction
+    agreed: Array  # [B, N, ⌈M/8⌉] uint8 bits, where the product of the posteriors is above the threshold
 
 
 def posteriors(
-    batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: float, model: str, is_closed: bool
+    batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: Number, model: str, is_closed: bool
 ) -> tuple[Evidence, Evidence]:
     """Evidence of the forward direction with cells [B, N, M], and of the reverse one with cells [B, M, N].
 
@@ -76,21 +97,24 @@ def posteriors(
 
 
 def e_step(
-    counts: LexiconCounts, batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: float, model: str
-) -> tuple[LexiconCounts, BatchSums, BestPositions]:
-    """Adds a batch's expected counts to `counts` (which is used up); also its small sums and its best links.
+    counts: LexiconCounts, batch: PaddedPairs, parameters: Parameters, kind: PassKind
+) -> tuple[LexiconCounts, BatchSums, FoundLinks]:
+    """Adds a batch's expected counts to `counts` (which is used up); also its small sums and its links.
 
     The links come almost for free here, and so training needs no program of its own for them.
     """
-    counts, sums, best = _e_step(counts, batch, lexicon, positions, p0, model)
-    return carry_hot(counts), sums, best
+    counts, sums, found = _e_step(counts, batch, parameters, kind)
+    return carry_hot(counts), sums, found
 
 
-@partial(jax.jit, static_argnames="model", donate_argnames="counts")
+@partial(jax.jit, static_argnames="kind", donate_argnames="counts")
 def _e_step(
-    counts: LexiconCounts, batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: float, model: str
-) -> tuple[LexiconCounts, BatchSums, BestPositions]:
-    forward, reverse = posteriors(batch, lexicon, positions, p0, model, is_closed=True)
+    counts: LexiconCounts, batch: PaddedPairs, parameters: Parameters, kind: PassKind
+) -> tuple[LexiconCounts, BatchSums, FoundLinks]:
+    forward, reverse = posteriors(batch, *parameters[:3], kind.model, is_closed=True)
+    found = _found(forward, reverse, parameters.threshold)
+    if kind.agreement:
+        forward, reverse = agreed_evidence(forward, reverse)
     updates = jnp.stack([forward.cell, jnp.swapaxes(reverse.cell, 1, 2)], axis=-1).reshape(-1, 2)
     updates = jax.lax.optimization_barrier(updates)
     pair = counts.pair.at[batch.pair_index.reshape(-1)].add(updates, mode="promise_in_bounds")
@@ -101,16 +125,17 @@ def _e_step(
     )
     both = [jnp.stack([a, b]) for a, b in zip(forward[2:], reverse[2:], strict=True)]
     null = jnp.stack([jnp.sum(forward.null), jnp.sum(reverse.null)])
-    return counts, BatchSums(both[0], both[1], null, both[2], both[3]), BestPositions(_best(forward), _best(reverse))
+    return counts, BatchSums(both[0], both[1], null, both[2], both[3]), found
 
 
 @partial(jax.jit, static_argnames="model")
-def best_links(
-    batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: float, model: str
-) -> BestPositions:
-    """The best links of a batch under fixed parameters."""
-    forward, reverse = posteriors(batch, lexicon, positions, p0, model, is_closed=False)
-    return BestPositions(_best(forward), _best(reverse))
+def find_links(batch: PaddedPairs, parameters: Parameters, model: str) -> FoundLinks:
+    """The links of a batch under fixed parameters."""
+    return _found(*posteriors(batch, *parameters[:3], model, is_closed=False), parameters.threshold)
+
+
+def _found(forward: Evidence, reverse: Evidence, threshold: Number) -> FoundLinks:
+    return FoundLinks(_best(forward), _best(reverse), packed_links(agreed_cells(forward, reverse), threshold))
 
 
 def _best(evidence: Evidence) -> jax.Array:

@@ -95,18 +95,23 @@ def add_counts(first: LexiconCounts, second: LexiconCounts) -> LexiconCounts:
     )  # fmt: skip
 
 
-def m_step(counts: LexiconCounts, pairs: WordPairs, alpha: float) -> Lexicon:
+def m_step(counts: LexiconCounts, pairs: WordPairs, alpha: float, extra: np.ndarray | None = None) -> Lexicon:
     """Normalises expected counts to a lexicon.
 
-    alpha = 0: relative frequencies. alpha > 0: the mean-field optimum under a symmetric Dirichlet prior,
-    t(e|f) = exp ψ(c(f,e) + α) / exp ψ(Σ_e' (c(f,e') + α)) over the pairs seen
+    alpha = 0: relative frequencies, of counts with `extra` added. alpha > 0: the mean-field optimum under a Dirichlet
+    prior, t(e|f) = exp ψ(c(f,e) + α(f,e)) / exp ψ(Σ_e' (c(f,e') + α(f,e'))) over the pairs seen
     (Beal 2003; Dyer et al. 2013, section 2.2).
+
+    extra: [P] what α(f,e) = alpha + extra has beyond alpha; 0 everywhere where it is not given.
     """
     num_hot = pairs.num_hot
     pair = np.asarray(counts.pair)
-    if num_hot:
+    if num_hot or extra is not None:
         pair = pair.copy()
+    if num_hot:
         pair[:num_hot] = np.asarray(counts.hot) + np.asarray(counts.hot_rest)
+    if extra is not None:
+        pair[: len(pairs)] += (extra * pairs.is_seen)[:, None]
     denominators = []
     sides = (pairs.source_word, len(pairs.hot_source)), (pairs.target_word, len(pairs.hot_target))
     for side, (word, size) in enumerate(sides):

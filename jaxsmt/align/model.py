@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.align.cells import WordPairs
+from jaxsmt.align.em import PassKind
 from jaxsmt.align.lexicon import Lexicon
 from jaxsmt.align.positions import Positions
 from jaxsmt.align.symmetrise import SYMMETRISATIONS
@@ -16,6 +17,8 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 
 FORMAT = 1
+PRODUCT = "product"  # links where the product of both directions' posteriors is above a threshold
+LINKINGS = (*SYMMETRISATIONS, PRODUCT)
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,11 @@ class AlignConfig:
     hmm_null_probability: the same in the HMM.
     tension: start value of the diagonal prior's tension; optimise_tension: whether EM re-estimates it.
     alpha: Dirichlet prior of variational Bayes; 0 for plain maximum likelihood.
-    symmetrisation: intersect, union, grow-diag, grow-diag-final or grow-diag-final-and.
+    alike_alpha: as much is added to it for a pair of words of which all letters are alike (`likeness.py`), less where
+      some are, and nothing where spellings are not known.
+    agreement: the HMM's passes count a link by the product of both directions' posteriors (`agreement.py`).
+    symmetrisation: intersect, union, grow-diag, grow-diag-final, grow-diag-final-and, or product.
+    product_threshold: with the last one, the links are those whose product of posteriors is above it.
     cells_per_batch, max_shapes: size of a batch and number of padded shapes (each is compiled once).
     index_memory_gb: the numbered cells of the text go to a temporary file above this size.
     """
@@ -41,29 +48,35 @@ class AlignConfig:
     tension: float = 4.0
     optimise_tension: bool = True
     alpha: float = 0.01
+    alike_alpha: float = 0.0
+    agreement: bool = False
     symmetrisation: str = "grow-diag-final-and"
+    product_threshold: float = 0.2
     cells_per_batch: int = 1 << 20
     max_shapes: int = 10
     index_memory_gb: float = 4.0
 
     def __post_init__(self):
-        if self.symmetrisation not in SYMMETRISATIONS:
-            raise UserError(
-                f"align.symmetrisation is '{self.symmetrisation}': choose one of {', '.join(SYMMETRISATIONS)}"
-            )
-        for name in ("null_probability", "hmm_null_probability"):
+        if self.symmetrisation not in LINKINGS:
+            raise UserError(f"align.symmetrisation is '{self.symmetrisation}': choose one of {', '.join(LINKINGS)}")
+        for name in ("null_probability", "hmm_null_probability", "product_threshold"):
             if not 0 < getattr(self, name) < 1:
                 raise UserError(f"align.{name} is {getattr(self, name)}: give a probability between 0 and 1")
         if min(self.ibm1_iterations, self.diagonal_iterations, self.hmm_iterations) < 0 or not self.schedule:
             raise UserError("align: the numbers of iterations are not all positive or zero with at least one positive")
-        if self.alpha < 0 or self.tension < 0:
-            raise UserError(f"align.alpha is {self.alpha} and align.tension {self.tension}: neither may be negative")
+        for name in ("alpha", "alike_alpha", "tension"):
+            if getattr(self, name) < 0:
+                raise UserError(f"align.{name} is {getattr(self, name)}: it may not be negative")
 
     @property
     def schedule(self) -> list[str]:
         """The model of every EM pass."""
         counts = ("ibm1", self.ibm1_iterations), ("diagonal", self.diagonal_iterations), ("hmm", self.hmm_iterations)
         return [model for model, number in counts for _ in range(number)]
+
+    def kind_of(self, model: str) -> PassKind:
+        """What a pass with the model computes; only the HMM's directions are good enough to agree."""
+        return PassKind(model, self.agreement and model == "hmm")
 
     def null_probability_of(self, model: str) -> float:
         return self.hmm_null_probability if model == "hmm" else self.null_probability

@@ -4,6 +4,7 @@ Written for the direction that generates target words from source words; for the
 the sides. Padded batches of B pairs with N source and M target positions; padding gets probability 0.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -11,7 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 Array = jax.Array | np.ndarray
+Number = float | jax.Array
 TINY = 1e-30
+_dot = partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)  # no shorter floats on devices that have them
 
 
 class Evidence(NamedTuple):
@@ -58,7 +61,7 @@ def diagonal_distance(num_source: Array, num_target: Array, width: int, height: 
     return jnp.abs(i[:, :, None] - j[:, None, :])
 
 
-def diagonal_posteriors(side: Direction, tension: Array, p0: float, empty: tuple[jax.Array, jax.Array]) -> Evidence:
+def diagonal_posteriors(side: Direction, tension: Array, p0: Number, empty: tuple[jax.Array, jax.Array]) -> Evidence:
     """IBM 2 with p(i|j) = (1−p0)·exp(−λ|i/I − j/J|)/Z, p(NULL) = p0; tension λ = 0 is IBM 1.
 
     Dyer, Chahuneau and Smith (2013), "A Simple, Fast, and Effective Reparameterization of IBM Model 2", section 2.
@@ -81,7 +84,7 @@ def diagonal_posteriors(side: Direction, tension: Array, p0: float, empty: tuple
     return Evidence(cell, null_posterior, log_likelihood, -jnp.sum(cell * distance), *empty)
 
 
-def hmm_posteriors(side: Direction, jump: Array, p0: float, empty: tuple[jax.Array, jax.Array]) -> Evidence:
+def hmm_posteriors(side: Direction, jump: Array, p0: Number, empty: tuple[jax.Array, jax.Array]) -> Evidence:
     """The HMM of Vogel, Ney and Tillmann (1996) with NULL as in Och and Ney (2003), section 2.2.
 
     A state is the last source position used, 0 before the first. At every target word either NULL emits (p0, the
@@ -97,7 +100,7 @@ def hmm_posteriors(side: Direction, jump: Array, p0: float, empty: tuple[jax.Arr
     inside_target = position_mask(num_target, emission.shape[2]) & (num_source > 0)[:, None]
     steps = jnp.arange(width)[None, :] + 1 - jnp.arange(width + 1)[:, None]  # [N+1, N] jump widths
     weight = jump[steps + limit]
-    normaliser = inside.astype(jnp.float32) @ weight.T  # [B, N+1]
+    normaliser = _dot(inside.astype(jnp.float32), weight.T)  # [B, N+1]
     share = (1.0 - p0) / jnp.maximum(normaliser, TINY)
 
     emission = jnp.where(inside[:, :, None], emission, 0.0)
@@ -108,7 +111,7 @@ def hmm_posteriors(side: Direction, jump: Array, p0: float, empty: tuple[jax.Arr
     def forward(state: jax.Array, step: tuple) -> tuple:
         word, no_word, is_word = step
         ready = state * share
-        reached = (ready @ weight) * word  # [B, N]
+        reached = _dot(ready, weight) * word  # [B, N]
         new = (state * no_word[:, None]).at[:, 1:].add(reached)
         total = jnp.sum(new, axis=1)
         new = jnp.where(is_word[:, None], new / jnp.maximum(total, TINY)[:, None], state)
@@ -121,7 +124,7 @@ def hmm_posteriors(side: Direction, jump: Array, p0: float, empty: tuple[jax.Arr
     def backward(after: jax.Array, step: tuple) -> tuple:
         word, no_word, is_word, norm = step
         arriving = word * after[:, 1:] / norm[:, None]  # [B, N]
-        leaving = arriving @ weight.T  # [B, N+1]
+        leaving = _dot(arriving, weight.T)  # [B, N+1]
         stay = no_word[:, None] * after / norm[:, None]
         new = jnp.where(is_word[:, None], leaving * share + stay, after)
         arriving = jnp.where(is_word[:, None], arriving, 0.0)
@@ -133,9 +136,9 @@ def hmm_posteriors(side: Direction, jump: Array, p0: float, empty: tuple[jax.Arr
         backward, last, (emitted, from_null, inside_target.T, norm), reverse=True
     )[1]
     arriving, leaving, stay = steps_backward
-    cell = jnp.moveaxis((ready.reshape(-1, width + 1) @ weight).reshape(arriving.shape) * arriving, 0, 2)
+    cell = jnp.moveaxis(_dot(ready.reshape(-1, width + 1), weight).reshape(arriving.shape) * arriving, 0, 2)
     log_likelihood = jnp.sum(jnp.where(inside_target, jnp.log(norm.T) + jnp.log(scale), 0.0))
-    moves = weight * (ready.reshape(-1, width + 1).T @ arriving.reshape(-1, width))  # [N+1, N]
+    moves = weight * _dot(ready.reshape(-1, width + 1).T, arriving.reshape(-1, width))  # [N+1, N]
     departing = jnp.sum(ready * leaving, axis=0)  # [B, N+1]
     jumps = empty[0].at[steps + limit].add(moves)
     departures = empty[1].at[num_source[:, None], jnp.arange(width + 1)[None, :]].add(departing)

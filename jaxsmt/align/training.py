@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.align.agreement import unpacked_links
 from jaxsmt.align.cells import Cells, WordPairs, find_cells, number_cells
-from jaxsmt.align.em import UNSEEN, BatchSums, BestPositions, PaddedPairs, add_sums, best_links, e_step
+from jaxsmt.align.em import UNSEEN, BatchSums, FoundLinks, PaddedPairs, Parameters, add_sums, e_step, find_links
 from jaxsmt.align.lexicon import (
     Lexicon,
     LexiconCounts,
@@ -18,8 +19,9 @@ from jaxsmt.align.lexicon import (
     uniform_lexicon,
     zero_counts,
 )  # fmt: skip
+from jaxsmt.align.likeness import likeness
 from jaxsmt.align.links import make_links
-from jaxsmt.align.model import AlignConfig, Aligner
+from jaxsmt.align.model import PRODUCT, AlignConfig, Aligner
 from jaxsmt.align.positions import Positions, count_lengths, initial_positions, update_jumps, update_tension
 from jaxsmt.align.symmetrise import symmetrise
 from jaxsmt.common.errors import UserError
@@ -35,6 +37,9 @@ _CELLS_PER_SHAPE = 20_000_000  # compiling a shape takes as long as a few passes
 _FEW_CELLS = 2_000_000  # below, all sentences get one shape, which the next small text is likely to have too
 _MIN_SHAPES = 3
 
+Spellings = tuple[np.ndarray, np.ndarray]
+Found = list[tuple[Batch, FoundLinks]]
+
 
 @dataclass(frozen=True)
 class EmIteration:
@@ -48,46 +53,55 @@ class EmIteration:
 
 def train_and_align(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
-    progress: Callable[[EmIteration], None] | None = None,
+    spellings: Spellings | None = None, progress: Callable[[EmIteration], None] | None = None,
 ) -> tuple[Aligner, Ragged]:  # fmt: skip
-    """Trains and aligns the training text: the links are those of the last pass, as `align` would give them."""
+    """Trains and aligns the training text: the links are those of the last pass, as `align` would give them.
+
+    spellings: [V, K] and [V', K] code points of the words (`jaxsmt.text.spelling`), for `config.alike_alpha`.
+    """
     config = config or AlignConfig()
-    aligner, (forward, reverse) = _train(bitext, num_source_words, num_target_words, config, progress)
-    return aligner, symmetrise(forward, reverse, config.symmetrisation)
+    _check(bitext, num_source_words, num_target_words)
+    sizes = rounded_size(num_source_words), rounded_size(num_target_words)
+    numbered = number_cells(bitext, _batches(bitext, config), *sizes, _bytes(config))
+    extra = likeness(numbered[0], *spellings) * np.float32(config.alike_alpha) if spellings is not None else None
+    aligner, found = _train(bitext, numbered, config, extra, progress)
+    return aligner, _links(found, len(bitext), config)
 
 
 def align(aligner: Aligner, bitext: Bitext, config: AlignConfig | None = None) -> Ragged:
     """Symmetrised links of any text; words the aligner has not seen follow the model of positions."""
-    forward, reverse = align_directed(aligner, bitext, config)
-    return symmetrise(forward, reverse, (config or aligner.config).symmetrisation)
+    config = config or aligner.config
+    return _links(_find(aligner, bitext, config), len(bitext), config)
 
 
 def align_directed(aligner: Aligner, bitext: Bitext, config: AlignConfig | None = None) -> tuple[Ragged, Ragged]:
     """Forward links (every target word has at most one) and reverse links (every source word)."""
-    config, model, pairs = config or aligner.config, aligner.model, aligner.pairs
+    return _directed_links(_find(aligner, bitext, config or aligner.config), len(bitext))
+
+
+def _find(aligner: Aligner, bitext: Bitext, config: AlignConfig) -> Found:
+    model, pairs = aligner.model, aligner.pairs
     known = Bitext(
         _known_words(bitext.source, len(pairs.hot_source)), _known_words(bitext.target, len(pairs.hot_target))
     )
     cells = find_cells(known, _batches(known, config), pairs, _bytes(config))
     longest = max([1, *(max(batch.width_source, batch.width_target) for batch in cells.batches)])
     positions = _widened(aligner.config.positions_of(aligner.positions, model), longest)
+    p0 = aligner.config.null_probability_of(model)
     find = partial(
-        best_links, lexicon=aligner.lexicon, positions=positions, p0=aligner.config.null_probability_of(model),
-        model=model,
-    )  # fmt: skip
-    found = [_aligned_lane(known, cells, lane, find) for lane in _lanes(cells)]
-    done = dict(track(in_lanes(found), "aligning", len(cells.batches)))
-    return _gather_links([(batch, done[number]) for number, batch in enumerate(cells.batches)], len(bitext))
+        find_links, parameters=Parameters(aligner.lexicon, positions, p0, config.product_threshold), model=model
+    )
+    lanes = [_aligned_lane(known, cells, lane, find) for lane in _lanes(cells)]
+    done = dict(track(in_lanes(lanes), "aligning", len(cells.batches)))
+    return [(batch, done[number]) for number, batch in enumerate(cells.batches)]
 
 
 def _train(
-    bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig,
+    bitext: Bitext, numbered: tuple[WordPairs, Cells], config: AlignConfig, extra: np.ndarray | None,
     progress: Callable[[EmIteration], None] | None,
-) -> tuple[Aligner, tuple[Ragged, Ragged]]:  # fmt: skip
-    """The aligner, and the directed links of the last pass."""
-    _check(bitext, num_source_words, num_target_words)
-    sizes = rounded_size(num_source_words), rounded_size(num_target_words)
-    pairs, cells = number_cells(bitext, _batches(bitext, config), *sizes, _bytes(config))
+) -> tuple[Aligner, Found]:  # fmt: skip
+    """The aligner, and what the last pass links; extra: [P] of the prior, as in `m_step`."""
+    pairs, cells = numbered
     log.info("aligning %d sentence pairs with %d word pairs", len(bitext), len(pairs))
     lexicon = uniform_lexicon(pairs)
     widest = max(max(batch.width_source, batch.width_target) for batch in cells.batches)
@@ -100,52 +114,55 @@ def _train(
         if is_last:  # what is less probable than a pair never seen is treated as such from here on
             lexicon = Lexicon(*(jnp.maximum(part, UNSEEN) for part in lexicon))
         step = partial(
-            e_step, lexicon=lexicon, positions=config.positions_of(positions, model),
-            p0=config.null_probability_of(model), model=model,
+            e_step, kind=config.kind_of(model), parameters=Parameters(
+                lexicon, config.positions_of(positions, model), config.null_probability_of(model),
+                config.product_threshold,
+            ),
         )  # fmt: skip
-        counts, sums, best = _pass(bitext, cells, pairs, step, model)
+        counts, sums, found = _pass(bitext, cells, pairs, step, model)
         del step
         perplexity = np.exp(-sums.log_likelihood / words).tolist()
         _report(EmIteration(model, number, tuple(perplexity), tuple(positions.tension.tolist())), progress)
         if not is_last:  # the last pass is there to align
-            lexicon = m_step(counts, pairs, config.alpha)
+            lexicon = m_step(counts, pairs, config.alpha, extra)
             may_tighten = config.optimise_tension and number > 1
             positions = _update_positions(positions, sums, words, lengths, model, may_tighten)
+            found = []
         del counts
-    return _compact(pairs, lexicon, positions, config), _gather_links(best, len(bitext))
+    return _compact(pairs, lexicon, positions, config), found
 
 
 def _pass(
     bitext: Bitext, cells: Cells, pairs: WordPairs, step: Callable[..., tuple], label: str
-) -> tuple[LexiconCounts, BatchSums, list[tuple[Batch, BestPositions]]]:
+) -> tuple[LexiconCounts, BatchSums, Found]:
     """One E-step over the text."""
     counts: list[LexiconCounts] = []
     lanes = [_counted_lane(bitext, cells, lane, pairs, counts, step) for lane in _lanes(cells)]
     done = dict(track(in_lanes(lanes), label, len(cells.batches)))
     sums = add_sums([done[number][0] for number in range(len(done))])
-    best = [(batch, done[number][1]) for number, batch in enumerate(cells.batches)]
-    return reduce(add_counts, counts), sums, best
+    found = [(batch, done[number][1]) for number, batch in enumerate(cells.batches)]
+    return reduce(add_counts, counts), sums, found
 
 
 def _counted_lane(
     bitext: Bitext, cells: Cells, lane: list[int], pairs: WordPairs, finished: list[LexiconCounts],
     step: Callable[..., tuple],
-) -> Iterator[tuple[int, tuple[BatchSums, BestPositions]]]:  # fmt: skip
+) -> Iterator[tuple[int, tuple[BatchSums, FoundLinks]]]:  # fmt: skip
     """Expected counts of some batches go to `finished`; yields the rest of what each of them gives.
 
     Two lanes' counts are added up, which does not depend on the order in which they finish.
     """
     counts = zero_counts(pairs)
     for number in lane:
-        counts, part, best = step(counts, _padded(bitext, cells, number))
+        counts, part, found = step(counts, _padded(bitext, cells, number))
         jax.block_until_ready(part)  # a lane runs ahead of its device by nothing: the progress bar is true
-        yield number, (part, best)
+        yield number, (part, found)
     finished.append(counts)
 
 
 def _aligned_lane(
-    bitext: Bitext, cells: Cells, lane: list[int], find: Callable[[PaddedPairs], BestPositions]
-) -> Iterator[tuple[int, BestPositions]]:
+    bitext: Bitext, cells: Cells, lane: list[int], find: Callable[[PaddedPairs], FoundLinks]
+) -> Iterator[tuple[int, FoundLinks]]:
     for number in lane:
         yield number, find(_padded(bitext, cells, number))
 
@@ -189,19 +206,34 @@ def _padded(bitext: Bitext, cells: Cells, number: int) -> PaddedPairs:
     return PaddedPairs(index, source, target, *lengths)
 
 
-def _gather_links(found: list[tuple[Batch, BestPositions]], num_rows: int) -> tuple[Ragged, Ragged]:
-    forward: list[np.ndarray] = [np.zeros((0, 3), np.int64)]
-    reverse: list[np.ndarray] = [np.zeros((0, 3), np.int64)]
-    for batch, best in found:
-        for_target, for_source = (np.asarray(part) for part in best)
+def _links(found: Found, num_rows: int, config: AlignConfig) -> Ragged:
+    """The links of R pairs, as the configuration wants them made of both directions."""
+    if config.symmetrisation == PRODUCT:
+        return _agreed_links(found, num_rows)
+    return symmetrise(*_directed_links(found, num_rows), config.symmetrisation)
+
+
+def _agreed_links(found: Found, num_rows: int) -> Ragged:
+    parts = [np.zeros((3, 0), np.int64)]
+    for batch, links in found:
+        place, source, target = unpacked_links(np.asarray(links.agreed))
+        parts.append(np.stack([batch.rows[place], source, target]))
+    row, source, target = np.concatenate(parts, axis=1)
+    return make_links(row, source, target, num_rows)
+
+
+def _directed_links(found: Found, num_rows: int) -> tuple[Ragged, Ragged]:
+    forward, reverse = [np.zeros((3, 0), np.int64)], [np.zeros((3, 0), np.int64)]
+    for batch, links in found:
+        for_target, for_source = np.asarray(links.for_target), np.asarray(links.for_source)
         place, j = np.nonzero(for_target >= 0)
-        forward.append(np.stack([batch.rows[place], for_target[place, j], j], axis=1))
+        forward.append(np.stack([batch.rows[place], for_target[place, j], j]))
         place, i = np.nonzero(for_source >= 0)
-        reverse.append(np.stack([batch.rows[place], i, for_source[place, i]], axis=1))
-    first, second = np.concatenate(forward), np.concatenate(reverse)
+        reverse.append(np.stack([batch.rows[place], i, for_source[place, i]]))
+    first, second = np.concatenate(forward, axis=1), np.concatenate(reverse, axis=1)
     return (
-        make_links(first[:, 0], first[:, 1], first[:, 2], num_rows),
-        make_links(second[:, 0], second[:, 1], second[:, 2], num_rows),
+        make_links(first[0], first[1], first[2], num_rows),
+        make_links(second[0], second[1], second[2], num_rows),
     )
 
 

@@ -52,7 +52,7 @@ def random_bitext(seed: int, num: int = 40, longest: int = 9) -> Bitext:
 
 def config(model: str, number: int, **changes) -> AlignConfig:
     iterations = {f"{name}_iterations": number if name == model else 0 for name in ("ibm1", "diagonal", "hmm")}
-    return AlignConfig(**iterations, **{"max_shapes": 1, "alpha": 0.0} | changes)
+    return AlignConfig(**iterations, **{"max_shapes": 1, "alpha": 0.0, "agreement": False} | changes)
 
 
 def history(bitext: Bitext, settings: AlignConfig) -> np.ndarray:

@@ -19,6 +19,7 @@ from jaxsmt.pipeline.stages.texts import ComponentText, fingerprint_input, join_
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.reading import BitextSource
+from jaxsmt.text.spelling import spellings
 from jaxsmt.text.vocabulary import load_vocabulary
 
 ALIGNER = "aligner"
@@ -102,7 +103,10 @@ def _trained_links(store: Store, texts: Sequence[ComponentText], config: AlignCo
 
     def build(folder: Path) -> Counts:
         joint = join_texts(texts)
-        aligner, links = train_and_align(joint.bitext, len(joint.source), len(joint.target), config)
+        known = (spellings(joint.source), spellings(joint.target)) if config.alike_alpha else None
+        aligner, links = train_and_align(
+            joint.bitext, len(joint.source), len(joint.target), config, spellings=known
+        )
         save_aligner(folder / ALIGNER, aligner)
         joint.source.save(folder / ALIGNER / "source.vocabulary")
         joint.target.save(folder / ALIGNER / "target.vocabulary")
