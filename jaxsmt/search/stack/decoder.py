@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import numpy as np
 
+from jaxsmt.common.device import device_kind
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
@@ -121,7 +122,7 @@ def stack_decoder(rules: RuleModel, targets: tuple[TargetPrograms, ...], config:
 
 
 def _batch_sizes() -> tuple[int, ...]:
-    return BATCH_SIZES.get(jax.default_backend(), _WIDE_BATCHES)
+    return BATCH_SIZES.get(device_kind(), _WIDE_BATCHES)
 
 
 def _fitting(num: int, batch_size: int | None) -> int:
