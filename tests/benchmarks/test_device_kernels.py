@@ -21,10 +21,12 @@ from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import write_corpus
 
 HOT = {
-    "align.em._e_step", "extract.boxes.search_boxes", "tm.features._mixed_features", "tm.fit.perplexity.minimise_mixture",
-    "lm.scoring._score_rows", "search.chart.kernel.fill_chart", "search.stack.kernel.fill_stacks", "tune.mira._one_pass",
-    "tune.mert.envelope.upper_envelopes", "adapt.bpa.kernels.log_partitions", "adapt.bpa.kernels.mixture_sums",
+    "align.em._e_step", "extract.boxes.search_boxes", "tm.features._mixed_features",
+    "tm.fit.perplexity.minimise_mixture", "lm.scoring._score_rows", "search.chart.kernel.fill_chart",
+    "search.stack.kernel.fill_stacks", "tune.mira._one_pass", "tune.mert.envelope.upper_envelopes",
+    "adapt.bpa.kernels.log_partitions", "adapt.bpa.kernels.mixture_sums",
 }  # fmt: skip
+NO_PRECISION = {"align.em._e_step", "align.em.best_links"}  # that of `device.precision` is theirs
 SEQUENCE = """\
 001: kCopy   [source       | next=002 (1)] kCopy
 002: kWhile  [prev=001 (1) | next=011 (1)]
@@ -71,10 +73,14 @@ def test_runs_call_the_hot_kernels(kernels):
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
 def test_all_kernels_lower(kernels, platform):
     for kernel in kernels:
-        text = kernel.trace().lower(lowering_platforms=(platform,)).as_text()
+        with jax.default_matmul_precision("default"):  # so that a product's own word is seen
+            text = kernel.trace().lower(lowering_platforms=(platform,)).as_text()
         assert "stablehlo" in text
         assert "f64" not in text, kernel.title
         assert "callback" not in text, kernel.title
+        if kernel.name not in NO_PRECISION:
+            products = [line for line in text.splitlines() if "stablehlo.dot_general" in line]
+            assert [line for line in products if "precision = [HIGHEST, HIGHEST]" not in line] == [], kernel.title
 
 
 def test_recording_ends_with_the_block():
@@ -161,10 +167,11 @@ from benchmarks.kernels.recording import Kernel
 from tests.benchmarks.test_device_kernels import collatz
 
 def scattered(x, index):
-    return x.at[index].add(x[index] @ x, mode="promise_in_bounds")
+    return x.at[index].add(jnp.matmul(x[index], x, precision="default"), mode="promise_in_bounds")
 
 x, index = np.ones((64, 64), np.float32), np.zeros(64, np.int32)
-for kernel in (Kernel("a", "", jax.jit(scattered), (x, index), {}), Kernel("b", "", jax.jit(collatz), (np.int32(6),), {})):
+calls = (scattered, (x, index)), (collatz, (np.int32(6),))
+for kernel in (Kernel(function.__name__, "", jax.jit(function), arguments, {}) for function, arguments in calls):
     for device in ("a100", "h100"):
         compiled = compile_for(kernel, device)
         found = certify(compiled, count_loops(kernel))
