@@ -137,7 +137,7 @@ def record(arguments: argparse.Namespace) -> list[Kernel]:
         with tempfile.TemporaryDirectory() as folder:
             for scene in track(arguments.scenes or SCENES, "recording"):
                 recording.train(scene, SCENES[scene], Path(folder))
-    return [kernel for kernel in recording.kernels() if arguments.only in kernel.title]
+    return [kernel for kernel in recording.kernels() if any(name in kernel.title for name in arguments.only)]
 
 
 def show(rows: Iterable[Row]) -> list[Row]:
@@ -159,7 +159,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=512, help="how many lines of it")
     parser.add_argument("--scene", default="stack", help="phrases, hiero or stack: what the model is")
     parser.add_argument("--scenes", nargs="*", choices=list(SCENES), help="only these runs of the demo")
-    parser.add_argument("--only", default="", help="only kernels with this in their name")
+    parser.add_argument("--only", nargs="*", default=[""], help="only kernels with one of these in their name")
     parser.add_argument("--kind", default="gpu", help="cpu: with the batches that a processor is given")
     arguments = parser.parse_args()
     if not can_compile():

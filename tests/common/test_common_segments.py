@@ -27,7 +27,8 @@ def test_other_keys_are_left_out():
 
 
 def test_there_are_as_many_levels_as_the_most_frequent_key_needs():
-    assert [len(sum_tree(np.zeros(size, int), 1)) for size in (0, 1, 8, 9, 64, 65, 512, 513)] == [1, 1, 1, 2, 2, 3, 3, 4]
+    depth = {size: len(sum_tree(np.zeros(size, int), 1)) for size in (0, 1, 8, 9, 64, 65, 512, 513)}
+    assert list(depth.values()) == [1, 1, 1, 2, 2, 3, 3, 4]
     assert [len(level) for level in sum_tree(np.repeat([0, 1], [65, 1]), 2)] == [16, 4, 2]
 
 
