@@ -63,6 +63,13 @@ class Row:
         return self.counts.lanes_used / self.counts.lanes_asked
 
     @property
+    def look_ups_per_sentence(self) -> float | None:
+        """Words that a language model is asked for, lanes that hold none included."""
+        if self.counts is None or not self.kernel.num_sentences:
+            return None
+        return self.counts.lanes_asked / self.kernel.num_sentences
+
+    @property
     def memory_gb(self) -> float:
         """Arguments, outputs and what is needed on the way."""
         return max(sum(compiled.memory_mb) for compiled in self.compiled.values()) / 1e3
@@ -120,6 +127,9 @@ def figures_of(rows: list[Row]) -> dict[str, Any]:
         "lanes_used_phrase": of(CHART, "phrases", "lanes_used"),
         "lanes_used_hiero": of(CHART, "hiero", "lanes_used"),
         "lanes_used_stack": of(STACK, "stack", "lanes_used"),
+        "look_ups_per_sentence_phrase": of(CHART, "phrases", "look_ups_per_sentence"),
+        "look_ups_per_sentence_hiero": of(CHART, "hiero", "look_ups_per_sentence"),
+        "look_ups_per_sentence_stack": of(STACK, "stack", "look_ups_per_sentence"),
         "hmm_launches_per_batch": max((row.certificate.launches for row in e_steps), default=None),
         "peak_device_gb": round(max((row.memory_gb for row in rows if row.compiled), default=0.0), 3),
         "sentences": {row.kernel.title: row.kernel.num_sentences for row in rows if row.kernel.num_sentences},
