@@ -6,11 +6,10 @@ Seconds are wall seconds after compilation, the least of two runs. CPU seconds s
 one of CPU seconds, which other work on the machine changes little.
 """
 
-import json
 from collections.abc import Callable
 
 import numpy as np
-from measure import Measurement, measured
+from measure import Measurement, measured, print_figures
 
 from jaxsmt.adapt.bpa.adaptation import adapt
 from jaxsmt.adapt.bpa.config import BpaConfig
@@ -134,7 +133,7 @@ def main() -> None:
         "numpy_ratio": scaled.cpu_seconds / small.cpu_seconds,
         "peak_gb": max(small.peak_gb, large.peak_gb),
     }  # fmt: skip
-    print(json.dumps({name: round(value, 3) for name, value in figures.items()}))
+    print_figures(figures, digits=3)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ registry. Perplexities are of the text itself, sentence ends being words. The la
 """
 
 import argparse
-import json
 import os
 import time
 from collections import Counter
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from lm import encode, generated_corpus, read_lines
-from measure import measured
+from measure import measured, print_figures
 
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.classes.bigrams import Bigrams, count_bigrams
@@ -66,7 +65,7 @@ def main() -> None:
                 print(f"  {size:>7}  {row.way:22} {row.seconds:>8.1f} {row.cpu_seconds:>7.1f} {passes:>6} "
                       f"{row.perplexity:>10.3f}", flush=True)  # fmt: skip
             result |= keys_of(text.name, size, rows)
-    print(json.dumps(result))
+    print_figures(result)
 
 
 def read_options() -> argparse.Namespace:

@@ -14,7 +14,6 @@ The last line is one JSON object.
 """
 
 import argparse
-import json
 import os
 from pathlib import Path
 
@@ -44,6 +43,7 @@ import decode_models as models  # noqa: E402
 import decode_stack as stack  # noqa: E402
 import numpy as np  # noqa: E402
 from decode_tasks import Run, Task, default_task, phrase_task, read_task, run  # noqa: E402
+from measure import print_figures  # noqa: E402
 
 from jaxsmt.search.chart.kernel import Beam  # noqa: E402
 
@@ -58,7 +58,7 @@ SWAP_SPAN = 6
 def main() -> None:
     folder = OPTIONS.reference
     if ALONE.issuperset(OPTIONS.only):
-        print(json.dumps(report_stack(folder)))
+        print_figures(report_stack(folder))
         return
     task = read_task(folder)
     rows = np.arange(20 if OPTIONS.small else len(task))
@@ -79,7 +79,7 @@ def main() -> None:
     found = figures(runs, best, task, rows)
     if "frontier" in OPTIONS.only and not OPTIONS.small:
         found |= frontier.report(folder, task)
-    print(json.dumps(found | report_stack(folder)))
+    print_figures(found | report_stack(folder))
 
 
 def report_stack(folder: Path) -> dict:

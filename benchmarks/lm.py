@@ -7,7 +7,6 @@ is generated. The last line is one JSON object.
 
 import argparse
 import gzip
-import json
 import os
 import re
 import resource
@@ -24,6 +23,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from measure import print_figures
 
 from jaxsmt.common.ragged import Ragged, concatenate, offsets_of, ragged_from_rows
 from jaxsmt.lm.arpa import read_arpa, write_arpa
@@ -65,7 +65,7 @@ def main() -> None:
     result["bytes_per_ngram"] = round(max(row["bytes_per_ngram"] for row in rows.values()), 2)
     errors = [row["max_error"] for row in rows.values()]
     result["automaton_max_error"] = None if None in errors else float(f"{max(errors):.2e}")
-    print(json.dumps(result))
+    print_figures(result)
 
 
 def read_options() -> argparse.Namespace:

@@ -1,11 +1,13 @@
-"""Wall time, processor time and peak memory of a piece of work."""
+"""Wall time, processor time and peak memory of a piece of work; and the last line of a benchmark."""
 
+import json
 import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass
@@ -42,3 +44,12 @@ def _peak_gb() -> float:
         return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e9
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+def print_figures(figures: dict[str, Any], digits: int | None = None) -> None:
+    """A benchmark's last line: one JSON object, with the device that it ran on; numbers rounded to so many digits."""
+    from jaxsmt.common.device import device_name  # only now: some benchmarks start before JAX is told how
+
+    if digits is not None:
+        figures = {name: round(value, digits) for name, value in figures.items()}
+    print(json.dumps({**figures, "device": device_name()}))

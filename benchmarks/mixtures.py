@@ -8,12 +8,11 @@ other. Here its objective is written in numpy over the same arrays (tmcombine it
 """
 
 import argparse
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from measure import Measurement, measured
+from measure import Measurement, measured, print_figures
 from mixture_decoding import measure_decoding
 from scipy.optimize import fmin_l_bfgs_b
 
@@ -205,7 +204,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=Sizes.pairs, help="development pairs of the fit")
     options = parser.parse_args()
     figures = {"fit_ratio": measure_fit(Sizes(pairs=options.pairs), NUM_CLUSTERS), **measure_decoding()}
-    print(json.dumps({name: round(value, 3) for name, value in figures.items()}))
+    print_figures(figures, digits=3)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ $JAXSMT_DATA or ../shared/data beside the repository.
 
 import argparse
 import dataclasses
-import json
 import os
 from pathlib import Path
 
 import numpy as np
-from measure import measured
+from measure import measured, print_figures
 from scarce_comparison import Comparison, ComparisonConfig, compare, comparison_text, precision_text, sweep
 from scarce_plots import plot_comparison, plot_sweep, plot_times
 
@@ -66,7 +65,7 @@ def main() -> None:
         if options.sweeps and name == options.domains[0]:
             sweeps(dev, pool, test, config, weights, Path(options.output))
         figures[name] = as_figures(found) | {"cpu_seconds": round(spent.cpu_seconds, 1)}
-    print(json.dumps(figures))
+    print_figures(figures)
 
 
 def parse_options() -> argparse.Namespace:

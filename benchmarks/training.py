@@ -10,12 +10,11 @@ CPU-seconds to extract and score 86,000 of these pairs, stated for comparison.
 
 import argparse
 import itertools
-import json
 import os
 import tempfile
 from pathlib import Path
 
-from measure import Measurement, measured
+from measure import Measurement, measured, print_figures
 from rich.console import Console
 from rich.table import Table
 
@@ -58,7 +57,7 @@ def main() -> None:
         "peak_gb": round(peak, 3),
         "sentence_pairs": len(joint.bitext),
     }
-    print(json.dumps(figures))
+    print_figures(figures)
 
 
 def parse_options() -> argparse.Namespace:

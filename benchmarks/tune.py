@@ -5,7 +5,6 @@ the repository. All times are CPU seconds of this process, after compilation; th
 """
 
 import gzip
-import json
 import os
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from measure import print_figures
 from sacrebleu.metrics.lib_ter import translation_edit_rate
 
 from jaxsmt.common.device import setup_device
@@ -170,7 +170,7 @@ def main() -> None:
         "mert_ratio": MOSES_SECONDS / mert_seconds, "mert_bleu_gap": gap, "bootstrap_ratio": set_ratio,
         "ter_ratio": ter_ratio, **risk_figures,
     }  # fmt: skip
-    print(json.dumps({name: round(value, 6) for name, value in figures.items()}))
+    print_figures(figures, digits=6)
 
 
 if __name__ == "__main__":

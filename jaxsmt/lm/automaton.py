@@ -16,6 +16,7 @@ import numpy as np
 
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.room import check_model_room
 from jaxsmt.common.sizes import padded_rows, rounded_size
 from jaxsmt.lm.model import Level, Lm
 from jaxsmt.lm.perfect_hash import SMALLEST_TABLE, build_perfect_hash
@@ -116,6 +117,7 @@ def to_device(automaton: Automaton) -> Automaton:
     On the CPU large tables go to memory in huge pages, for which numpy asks, and JAX takes that memory as it is:
     queries are a fifth faster than from a memory-mapped file, which only costs no memory of its own.
     """
+    check_model_room(automaton, f"the automaton of {automaton.num_models} language model(s) of order {automaton.order}")
     if jax.default_backend() == "cpu":
         automaton = jax.tree.map(_in_huge_pages, automaton)
     return jax.device_put(automaton)

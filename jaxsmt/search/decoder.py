@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from jaxsmt.common.grouping import sorted_distinct
+from jaxsmt.common.room import fits, within_room
 from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Chart, fill_chart
 from jaxsmt.search.chart.rows import SearchLm, start_row
@@ -82,13 +83,14 @@ class Decoder:
         matches = match_patterns(self.rules.grammar.trie, request.sentences, self.config.max_span)
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
         for rows in _batches(matches, request.sentences.lengths, sizes or USUAL, self.config):
-            batch = self._decode(request, matches, rows, sizes, keep_edges)
-            self.statistics.add(batch.plan, batch.chart)
-            yield batch
+            for batch in within_room(rows, partial(self._decode, request, matches, sizes, keep_edges)):
+                self.statistics.add(batch.plan, batch.chart)
+                yield batch
 
     def _decode(
-        self, request: Request, matches: Matches, rows: np.ndarray, sizes: Sizes | None, keep_edges: bool
-    ) -> DecodedBatch:
+        self, request: Request, matches: Matches, sizes: Sizes | None, keep_edges: bool, rows: np.ndarray
+    ) -> DecodedBatch | None:
+        """None where the device has no room for all of them at once."""
         part = part_of(request, matches, rows)
         longest = max([self.config.max_span, *(end - start for _, start, end in part.forced)])
         plan, entries = self._plan(part.batch([own.lm_ids for own in self.targets], longest), part.matches, sizes)
@@ -96,7 +98,10 @@ class Decoder:
         def special(number: int, start: int, end: int) -> Any:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
-        chart = fill_chart(self.lms, plan.forest, self.config.beam, self.config.table_limit, keep_edges)
+        arguments = self.lms, plan.forest, self.config.beam, self.config.table_limit, keep_edges
+        if len(rows) > 1 and not fits(fill_chart, *arguments):
+            return None
+        chart = fill_chart(*arguments)
         return DecodedBatch(rows, plan, part.profiles, chart, Reader(plan, self.rules.grammar, special))
 
     def _plan(self, batch: BatchSentences, matches: Matches, sizes: Sizes | None) -> tuple[Plan, SpecialEntries]:

@@ -72,13 +72,13 @@ def _one_pass(state: MiraState, lists: _Lists, order: jax.Array, step_limit: flo
     def visit(state: MiraState, sentence: jax.Array) -> tuple[MiraState, None]:
         phi, counts, real = (part[sentence] for part in lists)
         bleu = _background_bleu(counts, state.background)
-        score = phi @ state.weights
+        score = _product(phi, state.weights)
         hope = jnp.where(real, score + bleu, -jnp.inf).argmax()
         fear = jnp.where(real, score - bleu, -jnp.inf).argmax()
         cost = bleu[hope] - bleu[fear]
         away = phi[hope] - phi[fear]
-        loss = cost - away @ state.weights
-        step = jnp.clip(loss / jnp.maximum(away @ away, 1e-12), 0.0, step_limit)
+        loss = cost - _product(away, state.weights)
+        step = jnp.clip(loss / jnp.maximum(_product(away, away), 1e-12), 0.0, step_limit)
         is_update = (cost > 0) & (loss > 0)
         weights = state.weights + jnp.where(is_update, step, 0.0) * away
         best = jnp.where(real, score, -jnp.inf).argmax()
@@ -86,6 +86,11 @@ def _one_pass(state: MiraState, lists: _Lists, order: jax.Array, step_limit: flo
         return MiraState(weights, state.total + weights, state.num_seen + 1, background), None
 
     return jax.lax.scan(visit, state, order)[0]
+
+
+def _product(left: jax.Array, right: jax.Array) -> jax.Array:
+    """In full float32 on every device."""
+    return jnp.matmul(left, right, precision=jax.lax.Precision.HIGHEST)
 
 
 def _background_bleu(counts: jax.Array, background: jax.Array) -> jax.Array:

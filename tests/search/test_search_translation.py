@@ -3,14 +3,17 @@
 import numpy as np
 import pytest
 
+from jaxsmt.common import room
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
+from jaxsmt.search import decoder as decoder_module
 from jaxsmt.search.chart import kernel as chart
 from jaxsmt.search.chart.kernel import Beam
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.plan.forest import Sizes
 from jaxsmt.search.rules.model import fixed_rules
+from jaxsmt.search.stack import decoder as stack_module
 from jaxsmt.search.translation import translate, translate_nbest
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.vocabulary import NUM_RESERVED, PAD, UNKNOWN
@@ -49,6 +52,25 @@ def test_batch_size_order_and_padding_change_nothing(decoder):
     mixed = described(decoder.translate(Request(sentences.take(shuffled), weights=WEIGHTS)))
     assert mixed == [together[row] for row in shuffled]
     assert described(decoder.translate(Request(sentences, weights=WEIGHTS), TINY)) == together
+
+
+@pytest.mark.parametrize("kind", ["chart", "stack"])
+def test_batches_without_room_are_cut(automaton, kind, monkeypatch):
+    own = make_decoder(
+        fixed_rules(random_table(np.random.default_rng(8), 25, 0)), automaton, SearchConfig(BEAM, max_span=5, kind=kind)
+    )
+    request = Request(random_sentences(np.random.default_rng(1), [0, 4, 3, 8, 1, 7, 5, 2]), weights=WEIGHTS)
+    together, needed = described(own.translate(request)), []
+
+    def after_three(function, *arguments):
+        needed.append(room.program_bytes(function, *arguments))
+        return len(needed) > 3
+
+    for module in (decoder_module, stack_module):
+        monkeypatch.setattr(module, "fits", after_three)
+    assert described(own.translate(request)) == together
+    assert len(needed) > 3
+    assert min(needed) > 0
 
 
 def test_one_compilation_per_class_of_sizes(decoder):

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.common.device import device_kind
 from jaxsmt.common.sizes import power_of_two
 
 Array = Any  # on the host or on the device
@@ -61,7 +62,7 @@ class Tiling(NamedTuple):
 
 def tiling(block_shape: tuple[int, ...], num_columns: int) -> Tiling:
     """How a block [G, H, F + 1] and S' samples are walked over."""
-    tile = _CPU_TILE if jax.default_backend() == "cpu" else _DEVICE_TILE
+    tile = _CPU_TILE if device_kind() == "cpu" else _DEVICE_TILE
     num_sentences, size = block_shape[:2]
     width = min(num_columns, max(16, _power_below(tile // size)))
     return Tiling(min(num_sentences, max(1, _power_below(tile // (size * width)))), width)

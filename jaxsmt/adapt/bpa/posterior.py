@@ -71,7 +71,8 @@ def log_posterior(posterior: Posterior, points: jax.Array) -> jax.Array:
     """log p(A | λ) p(λ | T) of points [C, F] → [C] float32, relative to its value at λ_T."""
     change = _log_partitions(posterior.features, points) - posterior.origin[None]
     distance = ((points - posterior.mean[None]) ** 2).sum(1)
-    return -(change @ posterior.counts) - distance / (2.0 * posterior.variance)
+    evidence = jnp.matmul(change, posterior.counts, precision="highest")
+    return -evidence - distance / (2.0 * posterior.variance)
 
 
 @jax.jit

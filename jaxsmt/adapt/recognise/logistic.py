@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.optimise import Minimum, minimise
 from jaxsmt.common.progress import log
+from jaxsmt.common.segments import SumTree, gathered, sum_tree, summed
 from jaxsmt.common.sizes import padded_rows, rounded_size
 
 TOLERANCE = 1e-4  # of the largest entry of the gradient of the mean loss
@@ -30,7 +31,7 @@ def sample_weights(labels: np.ndarray, num_classes: int, balanced: bool) -> np.n
 class _Entries(NamedTuple):
     """The entries of a sparse matrix of B sentences, sorted by sentence, and what is known of the sentences. A pytree.
 
-    Padding: entries of 0 in the last sentence, sentences of weight 0.
+    Padding: entries of 0 in the last sentence, which no sum has, and sentences of weight 0.
     """
 
     sentences: np.ndarray  # [E] int32
@@ -38,6 +39,8 @@ class _Entries(NamedTuple):
     values: np.ndarray  # [E] float32
     labels: np.ndarray  # [B] int32
     weights: np.ndarray  # [B] float32, of sum 1
+    by_sentence: SumTree  # the order in which entries are summed up
+    by_word: SumTree  # and their gradients
 
 
 def fit_logistic(
@@ -67,13 +70,15 @@ def fit_logistic(
 def _padded_entries(features: csr_array, labels: np.ndarray, shares: np.ndarray) -> _Entries:
     coordinates = csr_array(features).tocoo()
     num_rows = rounded_size(len(labels) + 1, _SMALLEST)  # the last one is padding
-    sentences, words = coordinates.coords
+    sentences, words = (padded_rows(ids.astype(np.int32), _SMALLEST, fill=-1) for ids in coordinates.coords)
     return _Entries(
-        padded_rows(sentences.astype(np.int32), _SMALLEST, fill=num_rows - 1),
-        padded_rows(words.astype(np.int32), _SMALLEST),
+        np.where(sentences < 0, num_rows - 1, sentences),
+        np.maximum(words, 0),
         padded_rows(coordinates.data.astype(np.float32), _SMALLEST),
         np.pad(labels.astype(np.int32), (0, num_rows - len(labels))),
         np.pad(shares.astype(np.float32), (0, num_rows - len(labels))),
+        sum_tree(sentences, num_rows, _SMALLEST),
+        sum_tree(words, rounded_size(features.shape[1], _SMALLEST) + 1, _SMALLEST),
     )
 
 
@@ -82,12 +87,13 @@ def _minimise(
     entries: _Entries, num_words: int, num_classes: int, penalty: float | Array, tolerance: float | Array
 ) -> Minimum:
     """M [W, C] and, as its last row, b that minimise the mean loss with |M|² · penalty / 2."""
-    sentences, words, values, labels, shares = map(jnp.asarray, entries)
+    sentences, words, values, labels, shares = map(jnp.asarray, entries[:5])
+    is_label = labels[:, None] == jnp.arange(num_classes)[None]  # [B, C]; picking by index would add by index
 
     def loss(point: Array) -> Array:
-        terms = values[:, None] * point[words]
-        logits = jax.ops.segment_sum(terms, sentences, len(labels), indices_are_sorted=True) + point[-1:]
-        log_p = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1)[:, 0]
+        terms = values[:, None] * gathered(point, words, entries.by_word)
+        logits = summed(terms, sentences, entries.by_sentence) + point[-1:]
+        log_p = jnp.where(is_label, jax.nn.log_softmax(logits), 0.0).sum(1)
         return penalty / 2 * (point[:-1] ** 2).sum() - (shares * log_p).sum()
 
     return minimise(loss, jnp.zeros((num_words + 1, num_classes)), tolerance, _MAX_ITERATIONS)

@@ -6,8 +6,9 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
+from jaxsmt.common.device import DeviceConfig
 from jaxsmt.lm.rescoring import RescoringConfig
-from jaxsmt.pipeline.config.rooms import overrides_schema_of
+from jaxsmt.pipeline.config.rooms import overrides_schema_of, schema_of
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 
@@ -27,6 +28,7 @@ class WeightsSchema:
     reordering: tuple[float, ...] = SearchWeights.reordering
 
 
+DeviceSchema = schema_of(DeviceConfig)
 SearchOverrides = overrides_schema_of(SearchConfig)
 WeightsOverrides = overrides_schema_of(WeightsSchema)
 RescoringOverrides = overrides_schema_of(RescoringConfig)
@@ -53,6 +55,7 @@ class DecodeSchema:
     search: SearchOverrides = field(default_factory=SearchOverrides)  # type: ignore[valid-type]
     weights: WeightsOverrides = field(default_factory=WeightsOverrides)  # type: ignore[valid-type]
     rescore: RescoringOverrides = field(default_factory=RescoringOverrides)  # type: ignore[valid-type]
+    device: DeviceSchema = field(default_factory=DeviceSchema)  # type: ignore[valid-type]
     quiet: bool = False
     debug: bool = False
 

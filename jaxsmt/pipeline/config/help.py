@@ -26,6 +26,7 @@ GROUPS = {
     "tune": "the tuner of log-linear weights",
     "adapt": "adaptation after tuning",
     "evaluate": "the test of significance",
+    "device": "where programs run: processor, GPU or TPU, and how much of its memory they use",
 }
 REFUSED = {("tune-lists", "tune"): ("none",), ("adapt-lists", "adapt"): ("none", "recognise")}  # need a decoder
 WIDTH = 110
@@ -45,7 +46,8 @@ def read_command_file(command: str) -> CommandFile:
     path = conf_folder() / f"{command.replace('-', '_')}.yaml"
     opening, _, rest = path.read_text(encoding="utf-8").partition("defaults:\n")
     header = [line.removeprefix("#").removeprefix(" ") for line in opening.splitlines()]
-    entries = [entry for entry in OmegaConf.load(path).defaults if OmegaConf.is_dict(entry)]
+    files = [path, conf_folder() / "base.yaml"]
+    entries = [entry for file in files for entry in OmegaConf.load(file).defaults if OmegaConf.is_dict(entry)]
     groups = {str(key): str(value) for entry in entries for key, value in entry.items() if key in GROUPS}
     keys = re.sub(r"\A(?:  .*\n)+", "", rest)  # without the list of defaults
     return CommandFile(header, groups, re.split(r"^hydra:", keys, flags=re.MULTILINE)[0].strip("\n"))

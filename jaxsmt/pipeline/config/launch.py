@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from rich.logging import RichHandler
 
-from jaxsmt.common.device import release_kernels, setup_device
+from jaxsmt.common.device import DeviceConfig, release_kernels, setup_device
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import console, log
 from jaxsmt.pipeline.config.folder import conf_folder, own_folder
@@ -63,10 +63,10 @@ def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
     A UserError ends the process with one sentence and exit code 1, without a traceback unless `debug=true`.
     """
     setup_logging(config.get("quiet", False))
-    setup_device()
     release_kernels()  # of the jobs before it in a sweep
     try:
         OmegaConf.resolve(config)
+        setup_device(DeviceConfig(**config.get("device", {})))
         return job(config)
     except UserError as error:
         if config.get("debug", False):

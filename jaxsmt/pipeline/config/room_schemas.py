@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from hydra.core.config_store import ConfigStore
 
 from jaxsmt.lm.config import LmConfig
+from jaxsmt.pipeline.config.decoding import DeviceSchema
 from jaxsmt.pipeline.config.rooms import schema_of
 from jaxsmt.pipeline.config.schemas import AlignSchema, ExtractSchema, TextSchema
 
@@ -21,6 +22,7 @@ class PairsSchema:
     source_language: str = ""
     target_language: str = ""
     text: TextSchema = field(default_factory=TextSchema)
+    device: DeviceSchema = field(default_factory=DeviceSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -55,6 +57,7 @@ class LmCommandSchema:
     language: str = ""
     text: TextSchema = field(default_factory=TextSchema)
     estimation: LmSchema = field(default_factory=LmSchema)  # type: ignore[valid-type]
+    device: DeviceSchema = field(default_factory=DeviceSchema)
     quiet: bool = False
     debug: bool = False
 

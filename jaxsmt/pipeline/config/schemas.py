@@ -23,7 +23,7 @@ from jaxsmt.lm.rescoring import RescoringFiles
 from jaxsmt.model.language_models import FIRST
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.model.rescoring import RescoringTraining
-from jaxsmt.pipeline.config.decoding import WeightsSchema, register_decode_schema
+from jaxsmt.pipeline.config.decoding import DeviceSchema, WeightsSchema, register_decode_schema
 from jaxsmt.pipeline.config.launch import explain
 from jaxsmt.pipeline.config.rooms import plain, schema_of
 from jaxsmt.pipeline.store import StoreConfig
@@ -207,6 +207,7 @@ class TrainSchema:
     all_ways: bool = True
     work_dir: str = MISSING
     output_dir: str = MISSING
+    device: DeviceSchema = field(default_factory=DeviceSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -221,6 +222,7 @@ class ListTuningSchema:
     output: str | None = None
     rescore: RescoringFilesSchema = field(default_factory=RescoringFilesSchema)  # type: ignore[valid-type]
     tune: dict[str, Any] = field(default_factory=dict)
+    device: DeviceSchema = field(default_factory=DeviceSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -241,6 +243,7 @@ class ListAdaptationSchema:
     output: str | None = None
     member_weights: str | None = None
     adapt: dict[str, Any] = field(default_factory=dict)
+    device: DeviceSchema = field(default_factory=DeviceSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -252,6 +255,7 @@ class ComparisonSchema:
     references: list[str] = field(default_factory=list)
     systems: dict[str, Any] = field(default_factory=dict)
     evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
+    device: DeviceSchema = field(default_factory=DeviceSchema)
     quiet: bool = False
     debug: bool = False
 

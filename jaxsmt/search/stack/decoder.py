@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
 
+from jaxsmt.common.device import device_kind
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.room import fits, within_room
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.nbest.derivation import Derivation
@@ -80,20 +82,26 @@ class StackDecoder:
         matches = match_patterns(self.rules.grammar.trie, request.sentences, len(self.rules.grammar.trie))
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
         for rows in _cut(request.sentences.lengths, batch_size):
-            batch = self._decode(request, matches, rows, batch_size, keep_edges)
-            lengths = batch.plan.lengths
-            counts = SearchCounts(len(rows), int(lengths.sum()), int((lengths + 1).sum()), batch.plan.num_spans)
-            self.statistics.add_counts(counts, batch.stacks.num_scored)
-            yield batch._replace(rows=order[rows])
+            for batch in within_room(rows, partial(self._decode, request, matches, batch_size, keep_edges)):
+                lengths = batch.plan.lengths
+                counts = SearchCounts(
+                    len(batch.rows), int(lengths.sum()), int((lengths + 1).sum()), batch.plan.num_spans
+                )
+                self.statistics.add_counts(counts, batch.stacks.num_scored)
+                yield batch._replace(rows=order[batch.rows])
 
     def _decode(
-        self, request: Request, matches: Matches, rows: np.ndarray, batch_size: int | None, keep_edges: bool
-    ) -> StackBatch:
+        self, request: Request, matches: Matches, batch_size: int | None, keep_edges: bool, rows: np.ndarray
+    ) -> StackBatch | None:
+        """None where the device has no room for all of them at once."""
         part = part_of(request, matches, rows)
         longest = phrase_length(len(self.rules.grammar.trie), list(part.forced))
         batch = part.batch([own.lm_ids for own in self.targets], longest)
         plan, entries = self._plan(batch, part.matches, _fitting(len(rows), batch_size))
-        stacks = fill_stacks(self.lms, plan.options, self.config.stack, self.config.table_limit, keep_edges)
+        arguments = self.lms, plan.options, self.config.stack, self.config.table_limit, keep_edges
+        if len(rows) > 1 and not fits(fill_stacks, *arguments):
+            return None
+        stacks = fill_stacks(*arguments)
 
         def describe(number: int, start: int, end: int) -> Any:
             return entries.symbols(number, start, end, self.config.drop_unknown)
@@ -121,7 +129,7 @@ def stack_decoder(rules: RuleModel, targets: tuple[TargetPrograms, ...], config:
 
 
 def _batch_sizes() -> tuple[int, ...]:
-    return BATCH_SIZES.get(jax.default_backend(), _WIDE_BATCHES)
+    return BATCH_SIZES.get(device_kind(), _WIDE_BATCHES)
 
 
 def _fitting(num: int, batch_size: int | None) -> int:

@@ -78,7 +78,7 @@ def _begin(point: Array) -> LbfgsState:
 
 def _advance(state: LbfgsState, value: Array, gradient: Array, tolerance: float | Array, max_move: float) -> LbfgsState:
     """Accepts the trial point or shortens the step."""
-    slope = state.direction @ state.gradient
+    slope = _product(state.direction, state.gradient)
     change = _change(state, value, gradient, slope)
     is_better = change <= SUFFICIENT_DECREASE * state.step * slope
     accepted = _accepted(state, value, gradient, tolerance, max_move)
@@ -95,7 +95,7 @@ def _change(state: LbfgsState, value: Array, gradient: Array, slope: Array) -> A
     """Of the value to the trial point; where rounding hides it, by the trapezium rule (Hager & Zhang 2005)."""
     change = value - state.value
     rounding = 1e-6 * (1 + jnp.abs(state.value))
-    return jnp.where(jnp.abs(change) > rounding, change, state.step * (slope + state.direction @ gradient) / 2)
+    return jnp.where(jnp.abs(change) > rounding, change, state.step * (slope + _product(state.direction, gradient)) / 2)
 
 
 def _accepted(
@@ -103,11 +103,11 @@ def _accepted(
 ) -> LbfgsState:
     move, change = state.step * state.direction, gradient - state.gradient
     # without positive curvature along the step, as far from an optimum, the pair says nothing
-    is_curved = move @ change > 1e-6 * jnp.sqrt((move @ move) * (change @ change))
+    is_curved = _product(move, change) > 1e-6 * jnp.sqrt(_product(move, move) * _product(change, change))
     moves = jnp.where(is_curved, jnp.concatenate([state.moves[1:], move[None]]), state.moves)
     changes = jnp.where(is_curved, jnp.concatenate([state.changes[1:], change[None]]), state.changes)
     direction = _direction(gradient, moves, changes)
-    is_descent = direction @ gradient < 0
+    is_descent = _product(direction, gradient) < 0
     direction = jnp.where(is_descent, direction, _steepest(gradient))
     is_flat = jnp.abs(gradient).max() <= tolerance
     return LbfgsState(
@@ -132,17 +132,22 @@ def _direction(gradient: Array, moves: Array, changes: Array) -> Array:
 
     def newest_first(vector: Array, pair: tuple[Array, ...]) -> tuple[Array, Array]:
         move, change, factor = pair
-        share = factor * (move @ vector)
+        share = factor * _product(move, vector)
         return vector - share * change, share
 
     def oldest_first(vector: Array, pair: tuple[tuple[Array, ...], Array]) -> tuple[Array, None]:
         (move, change, factor), share = pair
-        return vector + (share - factor * (change @ vector)) * move, None
+        return vector + (share - factor * _product(change, vector)) * move, None
 
     vector, shares = jax.lax.scan(newest_first, gradient, pairs, reverse=True)
-    scale = products[-1] / jnp.maximum(changes[-1] @ changes[-1], 1e-30)
+    scale = products[-1] / jnp.maximum(_product(changes[-1], changes[-1]), 1e-30)
     result, _ = jax.lax.scan(oldest_first, vector * scale, (pairs, shares))
     return jnp.where(products[-1] > 0, -result, _steepest(gradient))
+
+
+def _product(left: Array, right: Array) -> Array:
+    """In full float32 on every device."""
+    return jnp.matmul(left, right, precision=jax.lax.Precision.HIGHEST)
 
 
 def _steepest(gradient: Array) -> Array:

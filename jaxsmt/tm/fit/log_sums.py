@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsmt.common.device import device_kind
 from jaxsmt.common.sizes import power_of_two
 
 ROWS_PER_CHUNK = {"cpu": 1 << 11}  # stays in the cache, and sums of so few float32 numbers are exact enough
@@ -68,7 +69,7 @@ def log_sums(sums: LogSums, mixture: Array) -> tuple[Array, Array]:
 def row_sums(sums: LogSums, mixture: Array) -> tuple[Array, Array]:
     """For λ [S, D]: Σ_j W_j log(Σ_d λ_d x_jd) [S], and its gradient Σ_j W_j x_jd / Σ_e λ_e x_je [S, D]."""
     rows, weights = jnp.asarray(sums.rows), jnp.asarray(sums.weights)
-    size = min(ROWS_PER_CHUNK.get(jax.default_backend(), ROWS_PER_KERNEL), rows.shape[1])
+    size = min(ROWS_PER_CHUNK.get(device_kind(), ROWS_PER_KERNEL), rows.shape[1])
 
     def add_chunk(chunk: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         value, gradient = carry

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsmt.common.segments import SumTree, gathered, sum_tree
 from jaxsmt.common.sizes import power_of_two
 from jaxsmt.tm.fit.development import DevelopmentPairs
 from jaxsmt.tm.fit.log_sums import MIN_ROWS, LogSums, log_sums, reduce_log_sums
@@ -34,6 +35,7 @@ class Means(NamedTuple):
     links: Array | np.ndarray  # [C, M] int32 word pairs; L for none
     scale: Array | np.ndarray  # [C] float32: 1 over the sum at λ = 1
     weights: Array | np.ndarray  # [S, C] float32, negative; 0 for padding
+    order: SumTree  # in which gradients of word pairs are summed over `links`
 
 
 class Objective(NamedTuple):
@@ -106,7 +108,8 @@ def _mean_value(means: Means, log_mixture: Array) -> Array:
     mixture = jnp.exp(log_mixture)
     quotients = exact(mixture, jnp.asarray(means.joint)) / exact(mixture, jnp.asarray(means.totals))
     padded = jnp.concatenate([quotients, jnp.zeros((len(mixture), 1))], 1)
-    sums = padded[:, jnp.asarray(means.links)].sum(-1)
+    links = jnp.asarray(means.links)
+    sums = gathered(padded.T, links.reshape(-1), means.order).reshape(*links.shape, -1).sum(1).T
     terms = jnp.asarray(means.weights) * jnp.log(sums * jnp.asarray(means.scale)[None])
     return terms.reshape(len(mixture), -1, TERMS_PER_SUM).sum(-1).sum(-1)
 
@@ -183,12 +186,14 @@ def _padded_means(
     counts[0, :, : joint.shape[1]], counts[1, :, : joint.shape[1]] = joint, totals
     wide_scale, wide_weights = np.ones(num_sums, np.float32), np.zeros((len(weights), num_sums), np.float32)
     wide_scale[: len(links)], wide_weights[:, : len(links)] = scale, weights
-    return Means(counts[0], counts[1], wide_links, wide_scale, wide_weights)
+    order = sum_tree(np.where(wide_links < num_words, wide_links, -1).reshape(-1), num_words + 1, MIN_ROWS)
+    return Means(counts[0], counts[1], wide_links, wide_scale, wide_weights, order)
 
 
 def _no_means(num_components: int, num_sets: int) -> Means:
     none = np.zeros((num_components, 0), np.float32)
-    return Means(none, none, np.zeros((0, 1), np.int32), np.zeros(0, np.float32), np.zeros((num_sets, 0), np.float32))
+    no_links, no_scale, no_weights = np.zeros((0, 1), np.int32), np.zeros(0, np.float32), np.zeros((num_sets, 0))
+    return Means(none, none, no_links, no_scale, no_weights.astype(np.float32), ())
 
 
 def _has_counts(table: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from jaxsmt.common.sizes import filled_rows, power_of_four, within_an_eighth
 from jaxsmt.tune.lists import TuningLists
 
+HIGHEST = jax.lax.Precision.HIGHEST  # no shorter floats on devices that have them
 LANES = 256  # sentences in a block: fewer would not keep the vector units busy, more would leave the cache
 
 
@@ -48,8 +49,8 @@ def upper_envelopes(
     flat = features.reshape(len(features), -1)
 
     def walk_line(line: jax.Array, found: Envelopes) -> Envelopes:
-        slopes = (directions[line] @ flat).reshape(is_real.shape)
-        intercepts = (points[line] @ flat).reshape(is_real.shape)
+        slopes = jnp.matmul(directions[line], flat, precision=HIGHEST).reshape(is_real.shape)
+        intercepts = jnp.matmul(points[line], flat, precision=HIGHEST).reshape(is_real.shape)
         lowest = jnp.where(is_real, slopes, jnp.inf).min(0)
         # what fills a list is as flat as the flattest line and far below it, so it is never met
         envelope = _walk(

@@ -1,0 +1,1 @@
+"""What the kernels of jaxsmt become on a GPU: recorded from real runs, compiled ahead of time, read and counted."""
