@@ -8,6 +8,7 @@ from typing import Protocol
 
 from jaxsmt.common.errors import UserError
 
+NO_DOMAIN = "none"  # said for a domain: text of no particular kind, and nothing is to find one
 CLUSTER_OF_PAIR = "cluster-of-pair.safetensors"  # only folders of target clusters have it
 
 
@@ -35,6 +36,11 @@ class SameLabel:
     def labels_of(self, sentences: Sequence[Sequence[str]], start: int = 0) -> list[str | None]:
         """The label, for each."""
         return [self.label] * len(sentences)
+
+
+def same_label(domain: str) -> SameLabel:
+    """For a domain that somebody names."""
+    return SameLabel(None if domain == NO_DOMAIN else domain)
 
 
 @dataclass(frozen=True)

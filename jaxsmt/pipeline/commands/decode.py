@@ -1,9 +1,10 @@
 """`jaxsmt decode`: lines in, translated lines out."""
 
 import dataclasses
+import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -15,17 +16,20 @@ from jaxsmt.adapt.clusters.labels import read_labels
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log, track
 from jaxsmt.model.folder import open_model
-from jaxsmt.model.labelling.labellers import GivenLabels, Labeller, SameLabel
-from jaxsmt.model.model import Model, Profile
+from jaxsmt.model.labelling.labellers import NO_DOMAIN, GivenLabels, Labeller, same_label
+from jaxsmt.model.model import Model
 from jaxsmt.model.source_text import SourceText, blocks_of, read_glossary, source_text
-from jaxsmt.model.translation import NBestList, TranslatedLine, Translator, make_translator
+from jaxsmt.model.translation import TranslatedLine, make_translator
 from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
+from jaxsmt.pipeline.translating.conversation import converse
+from jaxsmt.pipeline.translating.session import Session
 from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.encoding import TextSide
 
 NO_LABEL = "-"  # in files of labels: a line of no particular kind
+FURTHER_OUTPUTS = ("alignments", "nbest_output", "labels_output")
 MOST_KNOWN = 100_000  # lines of input that are looked at beforehand
 
 
@@ -38,26 +42,47 @@ def decode(config: DictConfig) -> None:
     if text is not None:
         model = model.for_text(text)
     glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
-    translator = make_translator(model, with_overrides(model.search, config.search), glossary)
+    session = Session(config, make_translator(model, with_overrides(model.search, config.search), glossary))
     labeller = chosen_labeller(config, model)
-    started, number = time.perf_counter(), 0
+    if is_conversation(config):
+        converse(session, model.labeller() if config.component_weights is None else labeller, config.domain)
+        return
+    blocks = text.blocks() if text is not None else blocks_of(model.source, _read(config.input))
+    if config.stream:
+        blocks = (source_text(model.source, [line]) for line in _read(config.input))
+    translate_blocks(session, labeller, blocks if config.stream else track(blocks, "translating, blocks"))
+
+
+def is_conversation(config: DictConfig) -> bool:
+    """Whether a person types and nothing is to be written to files."""
+    is_typed = config.input == STANDARD and config.output == STANDARD and sys.stdin is not None and sys.stdin.isatty()
+    has_files = any(config[key] is not None for key in (*FURTHER_OUTPUTS, "labels", "unknown_words"))
+    return config.stream is not False and is_typed and not has_files
+
+
+def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[SourceText]) -> None:
+    """Translates a text block by block and writes what the configuration asks for."""
+    config, started, number = session.config, time.perf_counter(), 0
+    own_features = session.translator.own_features
     unknown: Counter[str] = Counter()
     with ExitStack() as stack:
-        names = ("output", "alignments", "nbest_output", "labels_output")
-        outputs = {key: stack.enter_context(_opened(config[key])) for key in names}
-        blocks = text.blocks() if text is not None else blocks_of(model.source, _read(config.input))
-        for block in track(blocks, "translating, blocks"):
+        outputs = {key: stack.enter_context(_opened(config[key])) for key in ("output", *FURTHER_OUTPUTS)}
+        for block in blocks:
             labels = labeller.labels_of(block.tokens, number)
-            lines, listed = _translated(translator, block, profiles_of(labels, config, model), config.nbest)
+            answers = session.answers(block, labels, config.nbest)
             _write_lines(outputs["labels_output"], (label or NO_LABEL for label in labels))
-            _write_lines(outputs["output"], (line.text for line in lines))
-            _write_lines(outputs["alignments"], map(_links, lines))
-            for place, ranked in enumerate(listed):
-                _write_lines(outputs["nbest_output"], ranked.moses_lines(number + place, translator.own_features))
-            unknown.update(word for line in lines for word in line.unknown)
+            _write_lines(outputs["output"], (answer.line.text for answer in answers))
+            _write_lines(outputs["alignments"], (_links(answer.line) for answer in answers))
+            for place, answer in enumerate(answers):
+                if answer.listed is not None:
+                    _write_lines(outputs["nbest_output"], answer.listed.moses_lines(number + place, own_features))
+            for stream in outputs.values():
+                if config.stream and stream is not None:
+                    stream.flush()
+            unknown.update(word for answer in answers for word in answer.line.unknown)
             number += len(block)
     _report_unknown(config.unknown_words, unknown)
-    _report_speed(number, time.perf_counter() - started, translator.statistics.total())
+    _report_speed(number, time.perf_counter() - started, session.translator.statistics.total())
 
 
 def load_model(config: DictConfig) -> Model:
@@ -88,27 +113,8 @@ def chosen_labeller(config: DictConfig, model: Model) -> Labeller:
         found = read_labels(config.labels, names=(*model.labels, NO_LABEL)).per_sentence
         return GivenLabels([None if label == NO_LABEL else label for label in found], config.labels)
     if config.domain is not None or config.component_weights is not None:
-        return SameLabel(config.domain)
+        return same_label(config.domain or NO_DOMAIN)
     return model.labeller()
-
-
-def _translated(
-    translator: Translator, block: SourceText, profiles: Sequence[Profile], size: int
-) -> tuple[list[TranslatedLine], list[NBestList]]:
-    """The translations, and n-best lists if they are asked for: the best of each is the translation then."""
-    if not size:
-        return translator.translate(block, profiles), []
-    listed = translator.nbest(block, size, profiles)
-    return [ranked.best for ranked in listed], listed
-
-
-def profiles_of(labels: Sequence[str | None], config: DictConfig, model: Model) -> list[Profile]:
-    """One profile a line, with what the command line changes in it."""
-    made = {}
-    for label in dict.fromkeys(labels):
-        profile = model.profile(label, config.component_weights, config.lm_mixture)
-        made[label] = dataclasses.replace(profile, weights=with_overrides(profile.weights, config.weights))
-    return [made[label] for label in labels]
 
 
 def _links(line: TranslatedLine) -> str:

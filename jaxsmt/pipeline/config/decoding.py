@@ -39,6 +39,7 @@ class DecodeSchema:
     model_dir: str = MISSING
     input: str = "-"
     output: str = "-"
+    stream: bool | None = None
     domain: str | None = None
     labels: str | None = None
     labels_output: str | None = None
