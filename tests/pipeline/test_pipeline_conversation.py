@@ -60,6 +60,17 @@ def test_lists_are_shown_best_first(talk):
     assert [float(text.split()[0]) for text in said[:3]] == pytest.approx([line.score for line in expected], abs=1e-3)
 
 
+def test_explain_shows_what_a_translation_is_made_of(talk):
+    loaded, conversation, said = talk
+    for line in (":domain travel", ":explain", LINES[0]):
+        conversation.hear(line)
+    assert said[-2] == loaded.translate(LINES[:1], domain="travel")[0].text
+    assert "domain    travel" in said[-1]
+    assert "seen in" in said[-1]
+    conversation.hear(":explain")
+    assert not conversation.explains
+
+
 def test_what_is_not_known_is_said_and_goes_on(talk):
     _, conversation, said = talk
     for line, sentence in (

@@ -1,10 +1,11 @@
 """`jaxsmt decode`: lines in, translated lines out."""
 
 import dataclasses
+import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,7 @@ from omegaconf import DictConfig
 from jaxsmt.adapt.clusters.labels import read_labels
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log, track
+from jaxsmt.model.explaining.explanation import Explanation
 from jaxsmt.model.folder import open_model
 from jaxsmt.model.labelling.labellers import NO_DOMAIN, GivenLabels, Labeller, same_label
 from jaxsmt.model.model import Model
@@ -24,12 +26,13 @@ from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
 from jaxsmt.pipeline.translating.conversation import converse
-from jaxsmt.pipeline.translating.session import Session
+from jaxsmt.pipeline.translating.session import Answer, Session
 from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.encoding import TextSide
 
 NO_LABEL = "-"  # in files of labels: a line of no particular kind
-FURTHER_OUTPUTS = ("alignments", "nbest_output", "labels_output")
+FURTHER_OUTPUTS = ("alignments", "nbest_output", "labels_output", "explain_output")
+JSON_LINES = (".jsonl", ".json", ".ndjson")
 MOST_KNOWN = 100_000  # lines of input that are looked at beforehand
 
 
@@ -37,6 +40,8 @@ def decode(config: DictConfig) -> None:
     """Translates `input` to `output`, a line for a line, and writes what else is asked for."""
     if (config.nbest > 0) != (config.nbest_output is not None):
         raise UserError("nbest and nbest_output go together: set both, or neither")
+    if config.explain_output is not None and not config.explain:
+        raise UserError("explain_output says where explanations go: add explain=true")
     model = load_model(config)
     text = known_text(config.input, model.source)
     if text is not None:
@@ -45,7 +50,7 @@ def decode(config: DictConfig) -> None:
     session = Session(config, make_translator(model, with_overrides(model.search, config.search), glossary))
     labeller = chosen_labeller(config, model)
     if is_conversation(config):
-        converse(session, model.labeller() if config.component_weights is None else labeller, config.domain)
+        converse(session, model.labeller() if config.component_weights is None else labeller)
         return
     blocks = text.blocks() if text is not None else blocks_of(model.source, _read(config.input))
     if config.stream:
@@ -69,12 +74,14 @@ def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[Sour
         outputs = {key: stack.enter_context(_opened(config[key])) for key in ("output", *FURTHER_OUTPUTS)}
         for block in blocks:
             labels = labeller.labels_of(block.tokens, number)
-            answers = session.answers(block, labels, config.nbest)
+            answers = session.answers(block, labels, max(config.nbest, int(config.explain)))
+            explained = session.explanations(block, answers) if config.explain else []
             _write_lines(outputs["labels_output"], (label or NO_LABEL for label in labels))
-            _write_lines(outputs["output"], (answer.line.text for answer in answers))
+            _write_lines(outputs["output"], _lines(answers, explained if config.explain_output is None else []))
+            _write_lines(outputs["explain_output"], _explanations(config.explain_output, explained, number))
             _write_lines(outputs["alignments"], (_links(answer.line) for answer in answers))
             for place, answer in enumerate(answers):
-                if answer.listed is not None:
+                if config.nbest and answer.listed is not None:
                     _write_lines(outputs["nbest_output"], answer.listed.moses_lines(number + place, own_features))
             for stream in outputs.values():
                 if config.stream and stream is not None:
@@ -115,6 +122,23 @@ def chosen_labeller(config: DictConfig, model: Model) -> Labeller:
     if config.domain is not None or config.component_weights is not None:
         return same_label(config.domain or NO_DOMAIN)
     return model.labeller()
+
+
+def _lines(answers: Sequence[Answer], explained: Sequence[Explanation]) -> Iterator[str]:
+    """Translations, each with its explanation if there are any."""
+    for place, answer in enumerate(answers):
+        yield answer.line.text
+        if explained:
+            yield explained[place].as_text()
+
+
+def _explanations(path: str | None, explained: Sequence[Explanation], first: int) -> Iterator[str]:
+    """As JSON lines where the name of the file says so, else as text; first: the number of the first line."""
+    for number, explanation in enumerate(explained, first):
+        if path is not None and path.endswith(JSON_LINES):
+            yield json.dumps({"line": number, **explanation.as_json()}, ensure_ascii=False)
+        else:
+            yield f"{number + 1}: {explanation.source}\n  {explanation.translation}\n{explanation.as_text()}\n"
 
 
 def _links(line: TranslatedLine) -> str:

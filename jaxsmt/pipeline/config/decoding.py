@@ -49,6 +49,8 @@ class DecodeSchema:
     glossary: str | None = None
     nbest: int = 0
     nbest_output: str | None = None
+    explain: bool = False
+    explain_output: str | None = None
     alignments: str | None = None
     unknown_words: str | None = None
     search: SearchOverrides = field(default_factory=SearchOverrides)  # type: ignore[valid-type]

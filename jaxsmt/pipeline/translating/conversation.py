@@ -23,6 +23,7 @@ HELP = """A line is translated; a line that begins with a colon changes how:
   :domain auto   the kind of each line is found, where the model can do that
   :domain none   as text of no kind; all corpora count alike
   :domain        shows the kinds
+  :explain       shows how each translation comes about; again :explain stops that
   :nbest 5       shows 5 translations of each line, best first; :nbest 0 the best
   :help          shows this
   :quit          leaves, as Ctrl-D does"""
@@ -43,6 +44,7 @@ class Conversation:
     remark: Callable[[str], None]
     domain: str = AUTO
     size: int = 0
+    explains: bool = False
     warming: Warming = field(default_factory=Warming)
 
     def greeting(self) -> str:
@@ -67,17 +69,19 @@ class Conversation:
         text = source_text(self.session.model.source, [line])
         with self.warming.wait(len(text.tokens[0])):
             labels = self._current_labeller().labels_of(text.tokens)
-            answer = self.session.answers(text, labels, self.size)[0]
+            answer = self.session.answers(text, labels, max(self.size, int(self.explains)))[0]
         for shown in self._shown(text, answer):
             self.say(shown)
         unknown = f"unknown: {', '.join(answer.line.unknown)}" if answer.line.unknown else ""
         found = f"domain {labels[0]}" if self.domain == AUTO and labels[0] is not None else ""
-        if found or unknown:
+        if self.explains:
+            self.remark(self.session.explanations(text, [answer])[0].as_text())
+        elif found or unknown:
             self.remark("; ".join(part for part in (found, unknown) if part))
 
     def _shown(self, text: SourceText, answer: Answer) -> list[str]:
         """The translation, or the list of them with their scores."""
-        if answer.listed is None or not answer.listed.listed:
+        if not self.size or answer.listed is None or not answer.listed.listed:
             return [answer.line.text]
         line, ranked = self.session.translator.line, answer.listed
         texts = [line(text, 0, found, answer.profile.label).text for found in ranked.listed]
@@ -87,7 +91,12 @@ class Conversation:
         return self.labeller if self.domain == AUTO else same_label(self.domain)
 
     def _obey(self, name: str = "", *values: str) -> bool:
-        commands = {"domain": self._choose_domain, "nbest": self._choose_size, "help": self._help}
+        commands = {
+            "domain": self._choose_domain,
+            "nbest": self._choose_size,
+            "explain": self._explain,
+            "help": self._help,
+        }
         if name in ("quit", "q", "exit"):
             return False
         if name not in commands:
@@ -121,19 +130,25 @@ class Conversation:
         self.size = int(number)
         self.remark(f"{self.size} translations a line" if self.size else "the best translation of a line")
 
+    def _explain(self, *_: str) -> None:
+        self.explains = not self.explains
+        self.remark("translations are explained" if self.explains else "translations are not explained any more")
+
     def _help(self, *_: str) -> None:
         self.remark(HELP)
 
 
-def converse(session: Session, labeller: Labeller, domain: str | None) -> None:
+def converse(session: Session, labeller: Labeller) -> None:
     """Talks with the person at the terminal until they leave."""
     answers = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def remark(text: str) -> None:
         remarks.print(f"[dim]{escape(text)}[/dim]", highlight=False, soft_wrap=True)
 
-    session.profiles([None if domain == NO_DOMAIN else domain])  # is the domain there?
-    talk = Conversation(session, labeller, answers.print, remark, domain or AUTO)
+    domain, explains = session.config.domain or AUTO, session.config.explain
+    if domain != AUTO:
+        session.profiles(same_label(domain).labels_of([[]]))  # is it there?
+    talk = Conversation(session, labeller, answers.print, remark, domain, explains=explains)
     remark(talk.greeting())
     talk.warming.start(session, labeller)
     ask = _asker(f"{session.model.source.language}> ")

@@ -7,6 +7,8 @@ from functools import cache
 
 from omegaconf import DictConfig
 
+from jaxsmt.model.explaining.explaining import explain
+from jaxsmt.model.explaining.explanation import Explanation
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.model.translation import NBestList, TranslatedLine, Translator
@@ -48,6 +50,11 @@ class Session:
             return [Answer(line, profile) for line, profile in zip(lines, profiles, strict=True)]
         listed = self.translator.nbest(text, size, profiles)
         return [Answer(ranked.best, profile, ranked) for ranked, profile in zip(listed, profiles, strict=True)]
+
+    def explanations(self, text: SourceText, answers: Sequence[Answer]) -> list[Explanation]:
+        """How answers with lists came about."""
+        lists = [answer.listed for answer in answers if answer.listed is not None]
+        return explain(self.translator, text, [answer.profile for answer in answers], lists)
 
     def profiles(self, labels: Sequence[str | None]) -> list[Profile]:
         """One a line; lines with the same label share it."""
