@@ -5,16 +5,19 @@ import pty
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from jaxsmt.common.files import write_text
 from jaxsmt.model.library import load_model
-from jaxsmt.pipeline.commands.decode import chosen_labeller
+from jaxsmt.pipeline.commands.decode import chosen_labeller, decode
 from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.translating.conversation import Conversation
 from jaxsmt.pipeline.translating.session import Session
 from jaxsmt.pipeline.translating.warming import COMMON_LENGTHS, Warming
+from jaxsmt.text.streams import read_lines
 from tests.conftest import REPOSITORY
-from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
+from tests.pipeline.small_corpus import COMPONENTS, compose_config, train_config, write_corpus
 
 LINES = ["Je voudrais une soupe.", "", "Où est la gare ?"]
 
@@ -93,6 +96,30 @@ def test_lines_of_a_common_length_find_their_kernels(talk):
     assert [warming.wait(num) is warming.busy[size] for num, size in ((1, 8), (8, 8), (9, 16))] == [True] * 3
     with warming.wait(max(COMMON_LENGTHS) + 1):  # nothing to wait for
         conversation.hear(LINES[0])
+
+
+def test_a_text_finds_its_own_domain(model_dir, tmp_path, caplog):
+    corpus = model_dir.parent / "corpus"
+    lines = [line for name in COMPONENTS for line in read_lines(corpus / f"{name}.dev.fr")]
+    write_text(tmp_path / "in", "".join(line + "\n" for line in lines))
+    files = {"input": "in", "output": "out", "labels_output": "labels"}
+    options = [f"model_dir={model_dir}", *(f"{key}={tmp_path / name}" for key, name in files.items())]
+    loaded = load_model(model_dir)
+    with caplog.at_level("INFO", "jaxsmt"):
+        decode(compose_config("decode", options))
+    labels = (tmp_path / "labels").read_text().split()
+    right = [name for name in COMPONENTS for _ in range(len(lines) // 2)]
+    assert np.mean(np.array(labels) == right) > 0.8
+    assert "domains found: " in caplog.text
+    assert f"kitchen {labels.count('kitchen')}" in caplog.text
+    assert (tmp_path / "out").read_text().splitlines() == [line.text for line in loaded.translate(lines, labels=labels)]
+    assert [line.text for line in loaded.translate(lines)] == (tmp_path / "out").read_text().splitlines()
+    decode(compose_config("decode", [*options, "domain=none"]))
+    assert set((tmp_path / "labels").read_text().split()) == {"-"}
+    plain = loaded.translate(lines, labels=[None] * len(lines))
+    assert (tmp_path / "out").read_text().splitlines() == [line.text for line in plain]
+    assert loaded.translate([]) == []
+    assert loaded.model.finder.labels_of([[]]) == ["kitchen"]  # it says nothing: the first
 
 
 def command(model_dir, *options):

@@ -26,6 +26,7 @@ from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
 from jaxsmt.pipeline.translating.conversation import converse
+from jaxsmt.pipeline.translating.documents import document_format, translate_document
 from jaxsmt.pipeline.translating.session import Answer, Session
 from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.encoding import TextSide
@@ -43,6 +44,9 @@ def decode(config: DictConfig) -> None:
     if config.explain_output is not None and not config.explain:
         raise UserError("explain_output says where explanations go: add explain=true")
     model = load_model(config)
+    if document_format(config.format, config.input) is not None:
+        translate_document(config, model, chosen_labeller(config, model))
+        return
     text = known_text(config.input, model.source)
     if text is not None:
         model = model.for_text(text)
@@ -70,6 +74,7 @@ def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[Sour
     config, started, number = session.config, time.perf_counter(), 0
     own_features = session.translator.own_features
     unknown: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     with ExitStack() as stack:
         outputs = {key: stack.enter_context(_opened(config[key])) for key in ("output", *FURTHER_OUTPUTS)}
         for block in blocks:
@@ -87,7 +92,10 @@ def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[Sour
                 if config.stream and stream is not None:
                     stream.flush()
             unknown.update(word for answer in answers for word in answer.line.unknown)
+            found.update(label or NO_LABEL for label in labels)
             number += len(block)
+    if config.labels is None and len(labeller.names) > 1:
+        log.info("domains found: %s (domain=none turns that off)", _counted(found))
     _report_unknown(config.unknown_words, unknown)
     _report_speed(number, time.perf_counter() - started, session.translator.statistics.total())
 
@@ -113,7 +121,7 @@ def known_text(path: str, side: TextSide) -> SourceText | None:
 
 
 def chosen_labeller(config: DictConfig, model: Model) -> Labeller:
-    """What labels the lines: a file, the command line, or the model's clusters or classes."""
+    """What labels the lines: a file, the command line, or the model itself."""
     if config.labels is not None:
         if config.domain is not None:
             raise UserError("labels and domain exclude each other: labels gives every line its own domain")
@@ -143,6 +151,11 @@ def _explanations(path: str | None, explained: Sequence[Explanation], first: int
 
 def _links(line: TranslatedLine) -> str:
     return " ".join(f"{source}-{target}" for source, target in line.alignment)
+
+
+def _counted(found: Counter[str]) -> str:
+    """Numbers of lines, most first."""
+    return ", ".join(f"{name} {count}" for name, count in sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _report_speed(num_lines: int, seconds: float, counts: SearchCounts) -> None:

@@ -40,6 +40,10 @@ class DecodeSchema:
     input: str = "-"
     output: str = "-"
     stream: bool | None = None
+    format: str = "auto"
+    source_column: int = 1
+    target_column: int = 2
+    accelerators: str = "&"
     domain: str | None = None
     labels: str | None = None
     labels_output: str | None = None

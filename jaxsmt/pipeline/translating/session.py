@@ -7,7 +7,6 @@ from functools import cache
 
 from omegaconf import DictConfig
 
-from jaxsmt.model.explaining.explaining import explain
 from jaxsmt.model.explaining.explanation import Explanation
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.source_text import SourceText
@@ -53,6 +52,8 @@ class Session:
 
     def explanations(self, text: SourceText, answers: Sequence[Answer]) -> list[Explanation]:
         """How answers with lists came about."""
+        from jaxsmt.model.explaining.explaining import explain  # few ask for it, and it loads n-best lists
+
         lists = [answer.listed for answer in answers if answer.listed is not None]
         return explain(self.translator, text, [answer.profile for answer in answers], lists)
 
