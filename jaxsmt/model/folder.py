@@ -7,6 +7,7 @@ lm/                          the union of the language models, and their weights
 lm-<name>/                   further language models, each a feature of its own
 osm/                         the union of the operation sequence models, if it rescores with them: see jaxsmt.osm.models
 clusters/                    how sentences without a label get one, if the model has clusters
+labels/                      how text without a label gets that of the nearest development set, if it has several
 adaptation/                  what the model was adapted by, if it was: see jaxsmt.model.adaptation
 source.* target.*            text settings and truecaser of either language
 manifest.json                size and sha256 of every file
@@ -24,7 +25,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder, write_manifest, write_text
 from jaxsmt.common.integrity.checks import damaged_files
 from jaxsmt.common.settings import from_values
-from jaxsmt.model.labelling.labellers import load_clusters
+from jaxsmt.model.labelling.labellers import load_clusters, load_finder
 from jaxsmt.model.language_models import lm_folder, load_language_models
 from jaxsmt.model.mixing import MixingConfig, Rules
 from jaxsmt.model.model import LabelSettings, Mixing, Model
@@ -36,7 +37,7 @@ from jaxsmt.tm.component import Component, load_component
 
 FORMAT_VERSION = 4
 SETTINGS, COMPONENTS, CLUSTERS, ADAPTATION = "model.json", "components", "clusters", "adaptation"
-OPERATIONS = "osm"
+OPERATIONS, LABELS = "osm", "labels"
 SIDES = ("source", "target")
 
 
@@ -45,7 +46,7 @@ class ModelFiles:
     """Finished folders that a model folder is made of.
 
     components: by name; lms: of the language models, by name, in their order.
-    more: by their names in the model folder (CLUSTERS, ADAPTATION, OPERATIONS).
+    more: by their names in the model folder (CLUSTERS, LABELS, ADAPTATION, OPERATIONS).
     """
 
     components: Mapping[str, Path]
@@ -133,6 +134,8 @@ def _further_parts(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     if (folder / CLUSTERS).is_dir():
         parts["clusters"] = load_clusters(folder / CLUSTERS)
+    if (folder / LABELS).is_dir():
+        parts["finder"] = load_finder(folder / LABELS)
     if (folder / ADAPTATION).is_dir():
         from jaxsmt.model.adaptation import load_adaptation
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.model.folder import open_model
-from jaxsmt.model.labelling.labellers import GivenLabels, Labeller, SameLabel
+from jaxsmt.model.labelling.labellers import GivenLabels, Labeller, same_label
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.source_text import SourceText, blocks_of
 from jaxsmt.model.translation import NBestList, TranslatedLine, Translator, make_translator
@@ -39,7 +39,7 @@ class LoadedModel:
     ) -> list[TranslatedLine]:
         """One translated line for each line; `.text` is what to show.
 
-        domain: the kind of text, one of `domains`; labels: or one for each line, None for no particular kind.
+        domain: the kind of text, one of `domains`, or 'none'; labels: or one for each line, None for no kind.
           Without either, what the model finds by itself (clusters, classes), or text of no particular kind.
         """
         found: list[TranslatedLine] = []
@@ -71,7 +71,7 @@ class LoadedModel:
             raise UserError("domain and labels exclude each other: labels gives every line its own domain")
         if labels is not None:
             return GivenLabels(labels, "labels")
-        return self.model.labeller() if domain is None else SameLabel(domain)
+        return self.model.labeller() if domain is None else same_label(domain)
 
     def _profiled(self, lines: Sequence[str], labeller: Labeller) -> Iterator[tuple[SourceText, list[Profile]]]:
         start = 0

@@ -43,6 +43,7 @@ class MixingConfig:
       or for all text 'equal' (with lm.joint, the model of all text alone).
     labels: weights for each of the development 'sets', for 'clusters' of their sentences, or for 'target_clusters' of
       all training text, which then have language models in place of the components.
+    find_labels: whether the model learns to tell which of several development sets a text is nearest to ('sets').
     num_clusters: how many; cluster_seed: of their random starts.
     cluster_centring: 'none' or 'sentence', see `jaxsmt.adapt.clusters.clustering`.
     epsilon: the probability of a rule that a model lacks, where an operation needs one (loglinear, prod).
@@ -55,6 +56,7 @@ class MixingConfig:
     weighting: str = "fitted"
     lm_weighting: str = "fitted"
     labels: str = "sets"
+    find_labels: bool = True
     raise_by: float = 10.0
     num_clusters: int = 4
     cluster_seed: int = 0

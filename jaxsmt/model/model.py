@@ -84,6 +84,7 @@ class Model:
     lms: its language models, each one feature or several; at least one.
     weights: log-linear weights of text that has none of its own.
     clusters: finds labels for sentences that nobody labelled, if the model has clusters.
+    finder: finds the development set that is nearest to text whose kind nobody names, if the model has several.
     rescoring: what rescores its translations, if it was tuned with some of that.
     operations: operation sequence models for it.
     more_labels: names of kinds of text that it has nothing for yet.
@@ -101,6 +102,7 @@ class Model:
     rescoring: "Rescoring | None" = None
     operations: "OperationModels | None" = None
     more_labels: tuple[str, ...] = ()
+    finder: Labeller | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -132,9 +134,13 @@ class Model:
         return dataclasses.replace(self, adaptation=None)
 
     def labeller(self, name: str | None = None) -> Labeller:
-        """What labels lines: the model's own classes or clusters, or else the given name where the model knows it."""
+        """What labels lines: the model's own classes or clusters, or else the given name where the model knows it.
+
+        name: None where nobody gives one, so that the model finds it.
+        """
         own = self.adaptation.labeller if self.adaptation is not None else None
-        return own or self.clusters or SameLabel(name if name in self.labels else None)
+        named = SameLabel(name if name in self.labels else None)
+        return own or self.clusters or (self.finder if name is None and self.finder is not None else named)
 
     def profile(
         self, label: str | None = None, mixture: Sequence[float] | None = None,

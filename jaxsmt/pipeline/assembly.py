@@ -13,8 +13,8 @@ from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import concatenate
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.mixture import fit_mixture
-from jaxsmt.model.folder import ADAPTATION, CLUSTERS, OPERATIONS, ModelFiles, with_words_of, write_model
-from jaxsmt.model.labelling.labellers import load_clusters
+from jaxsmt.model.folder import ADAPTATION, CLUSTERS, LABELS, OPERATIONS, ModelFiles, with_words_of, write_model
+from jaxsmt.model.labelling.labellers import load_clusters, load_finder
 from jaxsmt.model.labelling.source_clusters import load as load_source_clusters
 from jaxsmt.model.labelling.target_clusters import load as load_target_clusters
 from jaxsmt.model.language_models import LanguageModels, lm_folder, start_weights
@@ -27,7 +27,7 @@ from jaxsmt.pipeline.stages.components import FOLDER
 from jaxsmt.pipeline.stages.ensembles import tuned_ensemble
 from jaxsmt.pipeline.stages.lms import LmFeature, LmMixture, static_stage, target_in
 from jaxsmt.pipeline.stages.mixing import DevelopmentSet, LabelledText, mixing_stage
-from jaxsmt.pipeline.stages.source_clusters import cluster_stage, tokens_of
+from jaxsmt.pipeline.stages.source_clusters import cluster_stage, label_stage, tokens_of
 from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
 from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.stages.tuning import TuningTask, tuning_stage, tuning_text
@@ -53,6 +53,7 @@ class Draft:
     clusters: Artefact | None = None
     adaptation: Artefact | None = None
     operations: Artefact | None = None
+    finder: Artefact | None = None
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -69,7 +70,7 @@ class Draft:
 
     def write(self, folder: Path) -> None:
         """Writes the model folder."""
-        more = {CLUSTERS: self.clusters, ADAPTATION: self.adaptation, OPERATIONS: self.operations}
+        more = {CLUSTERS: self.clusters, LABELS: self.finder, ADAPTATION: self.adaptation, OPERATIONS: self.operations}
         files = ModelFiles(
             {name: part.folder / FOLDER for name, part in self.components.items()},
             {part.name: part.artefact.folder for part in self.lms},
@@ -118,6 +119,7 @@ def mixed_model(
         found = dataclasses.replace(found, mixtures=_shaped(fit["weights"], config))
     if clusters is not None:
         found = dataclasses.replace(found, lm_mixtures=fit_label_lms(draft.model.lms, development, labels))
+    finder = _finder(store, texts, development, config)
     num, weights = len(draft.components), draft.model.weights
     own_weights = (normalised_rule(weights),) * num if config.is_ensemble else ()
     model = dataclasses.replace(
@@ -125,8 +127,18 @@ def mixed_model(
         weights=fitting_weights(weights, config, num),
         mixing=Mixing(config, own_weights, found),
         clusters=None if clusters is None else load_clusters(clusters.folder),
+        finder=None if finder is None else load_finder(finder.folder),
     )
-    return dataclasses.replace(draft, model=model, clusters=clusters)
+    return dataclasses.replace(draft, model=model, clusters=clusters, finder=finder)
+
+
+def _finder(
+    store: Store, texts: Sequence[ComponentText], development: Sequence[DevelopmentSet], config: MixingConfig
+) -> Artefact | None:
+    """What finds the development set that a text is nearest to, where there is a choice."""
+    sets = {part.name: part.text for part in development if len(part.text.bitext)}
+    is_useful = config.labels == "sets" and len(sets) > 1 and len(texts) > 1
+    return label_stage(store, texts, sets) if config.find_labels and is_useful else None
 
 
 def _labels(

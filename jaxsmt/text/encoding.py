@@ -111,6 +111,10 @@ class TextSide:
             return [token.lower() for token in tokens]
         return self.truecaser.apply(tokens) if self.truecaser else tokens
 
+    def plain(self, token: str) -> str:
+        """The token without the marks that say how it sits."""
+        return self._tokeniser.plain(token) if self.config.tokenise else token
+
     def matched(self, token: str) -> str:
         """The token as the model knows it, of one with its own quotes, apostrophes and dashes."""
         if not self.config.tokenise:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.formats.catalogues import read_mo, read_po, strip_accelerators
-from jaxsmt.text.formats.tmx import read_tmx
+from jaxsmt.text.formats.catalogues import mo_language, parse_po, read_mo, read_po, strip_accelerators
+from jaxsmt.text.formats.tmx import read_tmx, same_language
 from jaxsmt.text.streams import read_lines
 
 FORMATS = ("auto", "plain", "tsv", "tmx", "po", "mo")
 SIDES = ("source", "target")
+AUTO = "auto"
 _FORMAT_OF_SUFFIX = {".tsv": "tsv", ".tab": "tsv", ".tmx": "tmx", ".po": "po", ".pot": "po", ".mo": "mo", ".gmo": "mo"}
 
 
@@ -24,7 +25,8 @@ class BitextSource:
     format: 'auto' goes by the name of the file.
     source_language, target_language: codes to look for in a TMX file; 'fr' covers 'fr-FR'.
     source_column, target_column: of a TSV file, from 1.
-    msgid_is: which side the msgid of a catalogue is, 'source' or 'target'.
+    msgid_is: which side the msgid of a catalogue is, 'source' or 'target'; 'auto' asks its header for the language of
+      the translations, and takes messages for English where the header does not say.
     accelerators: characters that mark keyboard accelerators in a catalogue and are removed, for instance '_&~'.
     first: only so many pairs from the beginning; None for all.
     """
@@ -37,7 +39,7 @@ class BitextSource:
     target_language: str = ""
     source_column: int = 1
     target_column: int = 2
-    msgid_is: str = "source"
+    msgid_is: str = AUTO
     accelerators: str = ""
     first: int | None = None
 
@@ -46,7 +48,7 @@ class BitextSource:
         if (self.path is None) != two_files or (self.source is None) != (self.target is None):
             raise UserError("a bitext is either two files, set source and target, or one file, set path")
         _check_choice("format", self.format, FORMATS)
-        _check_choice("msgid_is", self.msgid_is, SIDES)
+        _check_choice("msgid_is", self.msgid_is, (AUTO, *SIDES))
         if min(self.source_column, self.target_column) < 1:
             raise UserError(
                 f"source_column is {self.source_column} and target_column {self.target_column}: columns count from 1"
@@ -75,9 +77,9 @@ def _read_pairs(spec: BitextSource) -> Iterator[tuple[str, str]]:
         case "tmx":
             return read_tmx(spec.path, spec.source_language, spec.target_language)
         case "po":
-            return _read_catalogue(read_po(spec.path), spec)
+            return _read_catalogue(read_po(spec.path), spec, parse_po(spec.path).language)
         case _:
-            return _read_catalogue(read_mo(spec.path), spec)
+            return _read_catalogue(read_mo(spec.path), spec, mo_language(spec.path))
 
 
 def _format_of(spec: BitextSource) -> str:
@@ -126,14 +128,45 @@ def _read_tsv(path: str, source_column: int, target_column: int) -> Iterator[tup
         yield cells[source_column], cells[target_column]
 
 
-def _read_catalogue(entries: Iterator[tuple[str, str]], spec: BitextSource) -> Iterator[tuple[str, str]]:
-    found = False
+def _read_catalogue(entries: Iterator[tuple[str, str]], spec: BitextSource, language: str) -> Iterator[tuple[str, str]]:
+    """language: of the translations, as the header says."""
+    found, side = False, message_side(spec, language)
     for pair in entries:
         found = True
         message, translation = strip_accelerators(pair, spec.accelerators)
-        yield (message, translation) if spec.msgid_is == "source" else (translation, message)
+        yield (message, translation) if side == "source" else (translation, message)
     if not found:
         raise UserError(f"'{spec.path}' has no translated entry: give a catalogue with translations")
+
+
+def message_side(spec: BitextSource, language: str) -> str:
+    """Which side the messages of a catalogue are whose translations are in a language, '' where it does not say."""
+    codes = dict(zip(SIDES, (spec.source_language, spec.target_language), strict=True))
+    if not all(codes.values()):  # nobody says what is wanted
+        return "source" if spec.msgid_is == AUTO else spec.msgid_is
+    if language:
+        sides = [side for side in SIDES if same_language(codes[side], language)]
+        if not sides:
+            raise UserError(
+                f"'{spec.path}' has translations into '{language}', as its header says, and the corpus is from "
+                f"'{spec.source_language}' to '{spec.target_language}': give another catalogue, or correct its header"
+            )
+        found = "source" if "target" in sides else "target"
+        if spec.msgid_is not in (AUTO, found):
+            raise UserError(
+                f"'{spec.path}' has translations into '{language}', as its header says, so that its messages are the "
+                f"{found} side: set msgid_is to auto or {found}, or correct the header"
+            )
+        return found
+    if spec.msgid_is != AUTO:
+        return spec.msgid_is
+    english = [side for side in SIDES if same_language(codes[side], "en")]
+    if len(english) == 1:
+        return english[0]
+    raise UserError(
+        f"'{spec.path}' does not say which language its translations are in: set msgid_is to source or target, or add "
+        "the field Language to its header"
+    )
 
 
 def _check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:

@@ -172,6 +172,40 @@ def test_po(tmp_path, end):
     assert list(read_bitext(turned))[:2] == [("Ouvrir", "Open file"), ("%d été", "%d summer")]
 
 
+@pytest.mark.parametrize(
+    ("header", "languages", "expected"),
+    [
+        ("Language: fr_CA", ("en", "fr"), ("close", "fermer")),
+        ("Language: fr", ("fr-FR", "en"), ("fermer", "close")),
+        ("Language: ", ("en", "fr"), ("close", "fermer")),  # messages are English where nobody says
+        ("X: y", ("fr", "en"), ("fermer", "close")),
+    ],
+)
+def test_the_header_of_a_catalogue_decides_the_direction(tmp_path, header, languages, expected):
+    text = (
+        f'msgid ""\nmsgstr "{header}\\nContent-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "close"\nmsgstr "fermer"\n'
+    )
+    codes = dict(zip(("source_language", "target_language"), languages, strict=True))
+    assert list(read_bitext(one_file(tmp_path, "c.po", text.encode(), **codes))) == [expected]
+    entries = [(b"", header.encode() + b"\n"), (b"close", b"fermer")]
+    assert list(read_bitext(one_file(tmp_path, "c.mo", mo(entries, "<"), **codes))) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "sentence"),
+    [
+        ("Language: fr", ("fr", "en", "source"), "so that its messages are the target side: set msgid_is to auto"),
+        ("Language: de", ("fr", "en", "auto"), "has translations into 'de', as its header says"),
+        ("X: y", ("fr", "de", "auto"), "does not say which language its translations are in: set msgid_is"),
+    ],
+)
+def test_a_catalogue_that_goes_another_way_stops(tmp_path, header, options, sentence):
+    text = f'msgid ""\nmsgstr "{header}\\n"\n\nmsgid "close"\nmsgstr "fermer"\n'
+    codes = dict(zip(("source_language", "target_language", "msgid_is"), options, strict=True))
+    with pytest.raises(UserError, match=sentence):
+        list(read_bitext(one_file(tmp_path, "c.po", text.encode(), **codes)))
+
+
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_mo(tmp_path, order):
     entries = [

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from jaxsmt.common.errors import UserError
 
+NO_DOMAIN = "none"  # said for a domain: text of no particular kind, and nothing is to find one
 CLUSTER_OF_PAIR = "cluster-of-pair.safetensors"  # only folders of target clusters have it
 
 
@@ -37,6 +38,11 @@ class SameLabel:
         return [self.label] * len(sentences)
 
 
+def same_label(domain: str) -> SameLabel:
+    """For a domain that somebody names."""
+    return SameLabel(None if domain == NO_DOMAIN else domain)
+
+
 @dataclass(frozen=True)
 class GivenLabels:
     """A label for each line of the text that somebody wrote down; source: where."""
@@ -54,6 +60,11 @@ class GivenLabels:
         if len(found) < len(sentences):
             raise UserError(f"'{self.source}' has {len(self.labels)} lines and the input more: give one label a line")
         return found
+
+
+def load_finder(folder: Path) -> Labeller:
+    """The labeller that a folder of labels holds."""
+    return import_module("jaxsmt.model.labelling.nearest_labels").load(folder)
 
 
 def load_clusters(folder: Path) -> Labeller:

@@ -1,6 +1,8 @@
 """`jaxsmt decode`: lines in, translated lines out."""
 
 import dataclasses
+import json
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,18 +16,24 @@ from omegaconf import DictConfig
 from jaxsmt.adapt.clusters.labels import read_labels
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log, track
+from jaxsmt.model.explaining.explanation import Explanation
 from jaxsmt.model.folder import open_model
-from jaxsmt.model.labelling.labellers import GivenLabels, Labeller, SameLabel
-from jaxsmt.model.model import Model, Profile
+from jaxsmt.model.labelling.labellers import NO_DOMAIN, GivenLabels, Labeller, same_label
+from jaxsmt.model.model import Model
 from jaxsmt.model.source_text import SourceText, blocks_of, read_glossary, source_text
-from jaxsmt.model.translation import NBestList, TranslatedLine, Translator, make_translator
+from jaxsmt.model.translation import TranslatedLine, make_translator
 from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
+from jaxsmt.pipeline.translating.conversation import converse
+from jaxsmt.pipeline.translating.documents import document_format, translate_document
+from jaxsmt.pipeline.translating.session import Answer, Session
 from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.encoding import TextSide
 
 NO_LABEL = "-"  # in files of labels: a line of no particular kind
+FURTHER_OUTPUTS = ("alignments", "nbest_output", "labels_output", "explain_output")
+JSON_LINES = (".jsonl", ".json", ".ndjson")
 MOST_KNOWN = 100_000  # lines of input that are looked at beforehand
 
 
@@ -33,31 +41,63 @@ def decode(config: DictConfig) -> None:
     """Translates `input` to `output`, a line for a line, and writes what else is asked for."""
     if (config.nbest > 0) != (config.nbest_output is not None):
         raise UserError("nbest and nbest_output go together: set both, or neither")
+    if config.explain_output is not None and not config.explain:
+        raise UserError("explain_output says where explanations go: add explain=true")
     model = load_model(config)
+    if document_format(config.format, config.input) is not None:
+        translate_document(config, model, chosen_labeller(config, model))
+        return
     text = known_text(config.input, model.source)
     if text is not None:
         model = model.for_text(text)
     glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
-    translator = make_translator(model, with_overrides(model.search, config.search), glossary)
+    session = Session(config, make_translator(model, with_overrides(model.search, config.search), glossary))
     labeller = chosen_labeller(config, model)
-    started, number = time.perf_counter(), 0
+    if is_conversation(config):
+        converse(session, model.labeller() if config.component_weights is None else labeller)
+        return
+    blocks = text.blocks() if text is not None else blocks_of(model.source, _read(config.input))
+    if config.stream:
+        blocks = (source_text(model.source, [line]) for line in _read(config.input))
+    translate_blocks(session, labeller, blocks if config.stream else track(blocks, "translating, blocks"))
+
+
+def is_conversation(config: DictConfig) -> bool:
+    """Whether a person types and nothing is to be written to files."""
+    is_typed = config.input == STANDARD and config.output == STANDARD and sys.stdin is not None and sys.stdin.isatty()
+    has_files = any(config[key] is not None for key in (*FURTHER_OUTPUTS, "labels", "unknown_words"))
+    return config.stream is not False and is_typed and not has_files
+
+
+def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[SourceText]) -> None:
+    """Translates a text block by block and writes what the configuration asks for."""
+    config, started, number = session.config, time.perf_counter(), 0
+    own_features = session.translator.own_features
     unknown: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     with ExitStack() as stack:
-        names = ("output", "alignments", "nbest_output", "labels_output")
-        outputs = {key: stack.enter_context(_opened(config[key])) for key in names}
-        blocks = text.blocks() if text is not None else blocks_of(model.source, _read(config.input))
-        for block in track(blocks, "translating, blocks"):
+        outputs = {key: stack.enter_context(_opened(config[key])) for key in ("output", *FURTHER_OUTPUTS)}
+        for block in blocks:
             labels = labeller.labels_of(block.tokens, number)
-            lines, listed = _translated(translator, block, profiles_of(labels, config, model), config.nbest)
+            answers = session.answers(block, labels, max(config.nbest, int(config.explain)))
+            explained = session.explanations(block, answers) if config.explain else []
             _write_lines(outputs["labels_output"], (label or NO_LABEL for label in labels))
-            _write_lines(outputs["output"], (line.text for line in lines))
-            _write_lines(outputs["alignments"], map(_links, lines))
-            for place, ranked in enumerate(listed):
-                _write_lines(outputs["nbest_output"], ranked.moses_lines(number + place, translator.own_features))
-            unknown.update(word for line in lines for word in line.unknown)
+            _write_lines(outputs["output"], _lines(answers, explained if config.explain_output is None else []))
+            _write_lines(outputs["explain_output"], _explanations(config.explain_output, explained, number))
+            _write_lines(outputs["alignments"], (_links(answer.line) for answer in answers))
+            for place, answer in enumerate(answers):
+                if config.nbest and answer.listed is not None:
+                    _write_lines(outputs["nbest_output"], answer.listed.moses_lines(number + place, own_features))
+            for stream in outputs.values():
+                if config.stream and stream is not None:
+                    stream.flush()
+            unknown.update(word for answer in answers for word in answer.line.unknown)
+            found.update(label or NO_LABEL for label in labels)
             number += len(block)
+    if config.labels is None and len(labeller.names) > 1:
+        log.info("domains found: %s (domain=none turns that off)", _counted(found))
     _report_unknown(config.unknown_words, unknown)
-    _report_speed(number, time.perf_counter() - started, translator.statistics.total())
+    _report_speed(number, time.perf_counter() - started, session.translator.statistics.total())
 
 
 def load_model(config: DictConfig) -> Model:
@@ -81,38 +121,41 @@ def known_text(path: str, side: TextSide) -> SourceText | None:
 
 
 def chosen_labeller(config: DictConfig, model: Model) -> Labeller:
-    """What labels the lines: a file, the command line, or the model's clusters or classes."""
+    """What labels the lines: a file, the command line, or the model itself."""
     if config.labels is not None:
         if config.domain is not None:
             raise UserError("labels and domain exclude each other: labels gives every line its own domain")
         found = read_labels(config.labels, names=(*model.labels, NO_LABEL)).per_sentence
         return GivenLabels([None if label == NO_LABEL else label for label in found], config.labels)
     if config.domain is not None or config.component_weights is not None:
-        return SameLabel(config.domain)
+        return same_label(config.domain or NO_DOMAIN)
     return model.labeller()
 
 
-def _translated(
-    translator: Translator, block: SourceText, profiles: Sequence[Profile], size: int
-) -> tuple[list[TranslatedLine], list[NBestList]]:
-    """The translations, and n-best lists if they are asked for: the best of each is the translation then."""
-    if not size:
-        return translator.translate(block, profiles), []
-    listed = translator.nbest(block, size, profiles)
-    return [ranked.best for ranked in listed], listed
+def _lines(answers: Sequence[Answer], explained: Sequence[Explanation]) -> Iterator[str]:
+    """Translations, each with its explanation if there are any."""
+    for place, answer in enumerate(answers):
+        yield answer.line.text
+        if explained:
+            yield explained[place].as_text()
 
 
-def profiles_of(labels: Sequence[str | None], config: DictConfig, model: Model) -> list[Profile]:
-    """One profile a line, with what the command line changes in it."""
-    made = {}
-    for label in dict.fromkeys(labels):
-        profile = model.profile(label, config.component_weights, config.lm_mixture)
-        made[label] = dataclasses.replace(profile, weights=with_overrides(profile.weights, config.weights))
-    return [made[label] for label in labels]
+def _explanations(path: str | None, explained: Sequence[Explanation], first: int) -> Iterator[str]:
+    """As JSON lines where the name of the file says so, else as text; first: the number of the first line."""
+    for number, explanation in enumerate(explained, first):
+        if path is not None and path.endswith(JSON_LINES):
+            yield json.dumps({"line": number, **explanation.as_json()}, ensure_ascii=False)
+        else:
+            yield f"{number + 1}: {explanation.source}\n  {explanation.translation}\n{explanation.as_text()}\n"
 
 
 def _links(line: TranslatedLine) -> str:
     return " ".join(f"{source}-{target}" for source, target in line.alignment)
+
+
+def _counted(found: Counter[str]) -> str:
+    """Numbers of lines, most first."""
+    return ", ".join(f"{name} {count}" for name, count in sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _report_speed(num_lines: int, seconds: float, counts: SearchCounts) -> None:

@@ -41,6 +41,11 @@ class DecodeSchema:
     model_dir: str = MISSING
     input: str = "-"
     output: str = "-"
+    stream: bool | None = None
+    format: str = "auto"
+    source_column: int = 1
+    target_column: int = 2
+    accelerators: str = "&"
     domain: str | None = None
     labels: str | None = None
     labels_output: str | None = None
@@ -50,6 +55,8 @@ class DecodeSchema:
     glossary: str | None = None
     nbest: int = 0
     nbest_output: str | None = None
+    explain: bool = False
+    explain_output: str | None = None
     alignments: str | None = None
     unknown_words: str | None = None
     search: SearchOverrides = field(default_factory=SearchOverrides)  # type: ignore[valid-type]

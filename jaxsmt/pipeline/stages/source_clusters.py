@@ -5,20 +5,22 @@ clustered, and any sentence belongs to the cluster whose centroid is nearest.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jaxsmt.adapt.clusters.clustering import ClusterConfig, cluster_table, fit_clusters, format_table
 from jaxsmt.adapt.clusters.estimation import estimate_entropy_model
 from jaxsmt.adapt.clusters.labels import join_labels, make_labels
+from jaxsmt.adapt.clusters.nearest import fit_label_means, words_of
 from jaxsmt.adapt.clusters.plots import plot_clusters
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
+from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.store import Artefact, Counts, Store
-from jaxsmt.text.vocabulary import NUM_RESERVED
+from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary
 
 TABLE, PLOT = "table.txt", "clusters.png"
 SOURCE_LM = LmConfig(order=3)
@@ -32,7 +34,7 @@ def cluster_stage(
         raise UserError("clusters are made of development sets: name one, +corpus.dev.NAME.source=… and .target=…")
 
     def build(folder: Path) -> Counts:
-        sides = {text.name: (text.bitext.source, text.source.vocabulary) for text in texts}
+        sides = _sides(texts)
         entropies = estimate_entropy_model(sides, SOURCE_LM)
         tokens = [sentence for text in development for sentence in tokens_of(text)]
         vectors = entropies.vectors_of_tokens(tokens)
@@ -51,6 +53,26 @@ def cluster_stage(
     inputs |= {text.name: text.artefact.fingerprint for text in development}
     settings = {"clusters": dataclasses.asdict(config), "lm": dataclasses.asdict(SOURCE_LM)}
     return store.run("clusters", settings, inputs, build)
+
+
+def label_stage(store: Store, texts: Sequence[ComponentText], development: Mapping[str, ComponentText]) -> Artefact:
+    """Source-side models of the components, and where among their entropies each development set lies."""
+
+    def build(folder: Path) -> Counts:
+        entropies = estimate_entropy_model(_sides(texts), SOURCE_LM)
+        tokens = [sentence for text in development.values() for sentence in tokens_of(text)]
+        gold = join_labels([make_labels([name] * len(text.bitext)) for name, text in development.items()])
+        entropies.save(folder)
+        fit_label_means(entropies.vectors_of_tokens(tokens), words_of(tokens), gold).save(folder)
+        return {"labels": len(gold.names), "sentences": len(tokens)}
+
+    inputs = {f"text {text.name}": text.artefact.fingerprint for text in texts}
+    inputs |= {f"dev {name}": text.artefact.fingerprint for name, text in development.items()}
+    return store.run("labels", {"lm": dataclasses.asdict(SOURCE_LM)}, inputs, build)
+
+
+def _sides(texts: Sequence[ComponentText]) -> dict[str, tuple[Ragged, Vocabulary]]:
+    return {text.name: (text.bitext.source, text.source.vocabulary) for text in texts}
 
 
 def tokens_of(text: ComponentText) -> list[list[str]]:

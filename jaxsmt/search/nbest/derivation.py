@@ -86,6 +86,11 @@ class Derivation:
         return tuple(token for token, _, _ in self._words)
 
     @property
+    def writers(self) -> list[int]:
+        """Of each target word the number in `nodes` of the rule application that wrote it."""
+        return [number for _, _, number in self._words]
+
+    @property
     def alignment(self) -> list[tuple[int, int]]:
         """(source position, target position), sorted."""
         return sorted((source, place) for place, (_, links, _) in enumerate(self._words) for source in links)

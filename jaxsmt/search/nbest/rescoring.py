@@ -112,12 +112,17 @@ def no_reordering(rules: RuleModel, num: int) -> tuple[np.ndarray, np.ndarray]:
 
 def lm_features(decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged) -> np.ndarray:
     """[H, M] float64: log p of the outputs of sentences `of` [H], with </s>, under each language model."""
+    words = lm_word_features(decoder, request, of, tokens)
+    return np.add.reduceat(words.values, words.offsets[:-1]) if len(of) else words.values  # a row has </s> at least
+
+
+def lm_word_features(decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
+    """[T + H, M] float64: the same of each word, and of </s> at the end of each row."""
     parts = []
     for number, own in enumerate(decoder.targets):
         log_p = word_log_probs(own.lm.automaton, lm_words(number, own.lm_ids, request, of, tokens))
-        values = _lm_values(own.lm, log_p, None if (given := request.lm_mixture[number]) is None else given[of])
-        parts.append(np.add.reduceat(values, log_p.offsets[:-1]) if len(of) else values)  # a row has </s> at least
-    return np.concatenate(parts, 1)
+        parts.append(_lm_values(own.lm, log_p, None if (given := request.lm_mixture[number]) is None else given[of]))
+    return Ragged(np.concatenate(parts, 1), log_p.offsets)
 
 
 def _lm_values(lm: SearchLm, log_p: Ragged, lm_mixture: np.ndarray | None) -> np.ndarray:

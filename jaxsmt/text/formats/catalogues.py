@@ -19,15 +19,27 @@ _KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d+)\])?)\s*(".*
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*$')
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|.)")
 _PLAIN_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_BOM = b"\xef\xbb\xbf"
 _MO_MAGIC = 0x950412DE
 
 
 @dataclass
-class _Entry:
+class PoEntry:
+    """One entry of a PO file, and where in the file it is; lines are numbered from 1.
+
+    fields: 'msgctxt', 'msgid', 'msgid_plural', 'msgstr', 'msgstr[0]', … → text.
+    lines: of each field, the first and the last one.
+    first: the line before which flags stand; flags: the line that has them, if there is one.
+    """
+
     fields: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, tuple[int, int]] = field(default_factory=dict)
     is_skipped: bool = False  # fuzzy or obsolete
+    first: int | None = None
+    flags: int | None = None
 
     def pairs(self) -> Iterator[tuple[str, str]]:
+        """What is translated in it, on one line each."""
         singular, plural = self.fields.get("msgid", ""), self.fields.get("msgid_plural", "")
         if self.is_skipped or not singular:  # the entry with an empty msgid is the header
             return
@@ -35,42 +47,89 @@ class _Entry:
         if plural:
             yield from _translated(plural, self.fields.get("msgstr[1]", ""))
 
+    @property
+    def is_untranslated(self) -> bool:
+        """Whether there is a message and nothing of a translation, not even a fuzzy one."""
+        texts = [text for name, text in self.fields.items() if name.startswith("msgstr")]
+        return bool(self.fields.get("msgid")) and bool(texts) and not self.is_skipped and not any(texts)
+
+
+@dataclass(frozen=True)
+class PoFile:
+    """A PO file: its lines as bytes with their ends, what these mean, and its entries, the header included."""
+
+    raw_lines: list[bytes]
+    encoding: str
+    entries: list[PoEntry]
+
+    @property
+    def language(self) -> str:
+        """Of the translations, as the header says; empty if it does not."""
+        headers = (entry.fields.get("msgstr", "") for entry in self.entries if entry.fields.get("msgid") == "")
+        return header_language(next(headers, ""))
+
 
 def read_po(path: str | Path) -> Iterator[tuple[str, str]]:
     """The (msgid, msgstr) pairs of a PO file, in the order of the file."""
-    entry, current, number = _Entry(), "", 0
-    lines = _po_lines(path)
-    for number, line in lines:
+    for entry in parse_po(path).entries:
+        yield from entry.pairs()
+
+
+def parse_po(path: str | Path) -> PoFile:
+    """All entries of a PO file."""
+    with open_binary(path) as stream:
+        data = stream.read()  # catalogues are small, and the header decides how to read the rest
+    if not data:
+        raise UserError(f"'{path}' is empty: give a PO file")
+    encoding, raw_lines = _encoding(data, path), _raw_lines(data)
+    return PoFile(raw_lines, encoding, list(_entries(path, raw_lines, encoding)))
+
+
+def _raw_lines(data: bytes) -> list[bytes]:
+    """The lines with their ends; only \\n ends one."""
+    lines = [line + b"\n" for line in data.split(b"\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines
+
+
+def _entries(path: str | Path, raw_lines: list[bytes], encoding: str) -> Iterator[PoEntry]:
+    entry, current = PoEntry(), ""
+    for number, raw in enumerate(raw_lines, 1):
+        line = decode(raw.removeprefix(_BOM if number == 1 else b""), path, number, encoding).strip()
         if line.startswith("#") or not line:
             if "msgid" in entry.fields or line.startswith("#~"):  # "#, fuzzy" before "#~" belongs to what is obsolete
-                yield from entry.pairs()
-                entry = _Entry()
+                yield entry
+                entry = PoEntry()
             current = ""
-            entry.is_skipped |= line.startswith("#,") and "fuzzy" in re.split(r"[,\s]+", line)
+            _note_comment(entry, line, number)
             continue
         if line.startswith('"'):
             if not current:
                 raise UserError(f"'{path}' line {number} is a string without a keyword: check it with msgfmt -c")
             entry.fields[current] += _string(line, path, number)
+            entry.lines[current] = entry.lines[current][0], number
             continue
         keyword, text = _keyword(line, path, number)
         if keyword in ("msgctxt", "msgid") and "msgid" in entry.fields:
-            yield from entry.pairs()
-            entry = _Entry()
-        entry.fields[keyword] = text
+            yield entry
+            entry = PoEntry()
+        entry.fields[keyword], entry.lines[keyword], entry.first = text, (number, number), entry.first or number
         current = keyword
-    if not number:
-        raise UserError(f"'{path}' is empty: give a PO file")
-    yield from entry.pairs()
+    yield entry
 
 
-def _po_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    with open_binary(path) as stream:
-        data = stream.read()  # catalogues are small, and the header decides how to read the rest
-    encoding = _encoding(data, path)
-    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        if number > 1 or data:
-            yield number, decode(raw, path, number, encoding).strip()
+def _note_comment(entry: PoEntry, line: str, number: int) -> None:
+    if line.startswith("#,"):
+        entry.flags = number
+        entry.is_skipped |= "fuzzy" in re.split(r"[,\s]+", line)
+    elif line.startswith("#|"):  # the message before it changed: flags stand above it
+        entry.first = entry.first or number
+
+
+def header_language(header: str) -> str:
+    """What the field Language of a catalogue's header says, as a tag such as 'pt-BR'; empty if nothing."""
+    match = re.search(r"^Language:[ \t]*([\w@.-]*)", header, re.MULTILINE)
+    return re.split("[@.]", match[1])[0].replace("_", "-") if match else ""
 
 
 def _keyword(line: str, path: str | Path, number: int) -> tuple[str, str]:
@@ -98,6 +157,23 @@ def _unescape(match: re.Match[str]) -> str:
 
 def read_mo(path: str | Path) -> Iterator[tuple[str, str]]:
     """The (msgid, msgstr) pairs of an MO file, in the order of the file."""
+    messages, encoding = _mo_messages(path)
+    for place, (raw_id, raw_text) in enumerate(messages):
+        if raw_id:
+            message, text = (_mo_decode(raw, path, place, encoding) for raw in (raw_id, raw_text))
+            forms = zip(message.rpartition("\x04")[2].split("\0"), text.split("\0"), strict=False)
+            for pair in forms:
+                yield from _translated(*pair)
+
+
+def mo_language(path: str | Path) -> str:
+    """The language of the translations of an MO file, as its header says; empty if it does not."""
+    messages, encoding = _mo_messages(path)
+    return header_language(next((text.decode(encoding, "replace") for name, text in messages if not name), ""))
+
+
+def _mo_messages(path: str | Path) -> tuple[list[tuple[bytes, bytes]], str]:
+    """(msgid, msgstr) as bytes, the header included, and their encoding."""
     with open_binary(path) as stream:
         data = stream.read()
     if not data:
@@ -113,13 +189,8 @@ def read_mo(path: str | Path) -> Iterator[tuple[str, str]]:
         texts = [_mo_string(data, order, texts_at + 8 * i) for i in range(number)]
     except (struct.error, IndexError):
         raise UserError(f"'{path}' is truncated: compile the catalogue again with msgfmt") from None
-    encoding = _encoding(next((text for i, text in zip(ids, texts, strict=True) if not i), b""), path)
-    for place, (raw_id, raw_text) in enumerate(zip(ids, texts, strict=True)):
-        if raw_id:
-            message, text = (_mo_decode(raw, path, place, encoding) for raw in (raw_id, raw_text))
-            forms = zip(message.rpartition("\x04")[2].split("\0"), text.split("\0"), strict=False)
-            for pair in forms:
-                yield from _translated(*pair)
+    messages = list(zip(ids, texts, strict=True))
+    return messages, _encoding(next((text for name, text in messages if not name), b""), path)
 
 
 def _mo_string(data: bytes, order: str, at: int) -> bytes:

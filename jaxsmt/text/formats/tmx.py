@@ -17,6 +17,11 @@ def matches_language(wanted: str, found: str) -> bool:
     return found == wanted or found.startswith(wanted + "-")
 
 
+def same_language(one: str, other: str) -> bool:
+    """Whether two tags name the same language, wherever it is spoken."""
+    return one.lower().replace("_", "-").split("-")[0] == other.lower().replace("_", "-").split("-")[0]
+
+
 class _Handler:
     """Collects the finished pairs of the translation units seen so far."""
 

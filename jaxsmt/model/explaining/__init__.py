@@ -1,0 +1,1 @@
+"""How a translation came about: rules, the components that they were seen in, and what each of them added."""
