@@ -15,6 +15,7 @@ from jaxsmt.align.symmetrise import SYMMETRISATIONS
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
+from jaxsmt.common.settings import check_choices
 
 FORMAT = 1
 PRODUCT = "product"  # links where the product of both directions' posteriors is above a threshold
@@ -57,8 +58,7 @@ class AlignConfig:
     index_memory_gb: float = 4.0
 
     def __post_init__(self):
-        if self.symmetrisation not in LINKINGS:
-            raise UserError(f"align.symmetrisation is '{self.symmetrisation}': choose one of {', '.join(LINKINGS)}")
+        check_choices(self, "align", {"symmetrisation": LINKINGS})
         for name in ("null_probability", "hmm_null_probability", "product_threshold"):
             if not 0 < getattr(self, name) < 1:
                 raise UserError(f"align.{name} is {getattr(self, name)}: give a probability between 0 and 1")
