@@ -53,7 +53,7 @@ class Kernel:
         def shape_of(leaf: Any) -> Any:
             if not is_array(leaf):
                 return leaf
-            dtype = jax.dtypes.canonicalize_dtype(leaf.dtype)
+            dtype = leaf.dtype if is_key(leaf) else jax.dtypes.canonicalize_dtype(leaf.dtype)
             return jax.ShapeDtypeStruct(leaf.shape, dtype, sharding=sharding)
 
         return jax.tree.map(shape_of, (self.arguments, self.keywords))
@@ -67,6 +67,15 @@ class Kernel:
 def is_array(leaf: Any) -> bool:
     """Whether a leaf is an array, or a scalar of numpy's."""
     return hasattr(leaf, "shape") and hasattr(leaf, "dtype")
+
+
+def is_key(leaf: Any) -> bool:
+    """Whether an array holds keys of JAX's random numbers, which numpy does not know."""
+    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _copied(leaf: Any) -> Any:
+    return np.asarray(leaf) if is_array(leaf) and not is_key(leaf) else leaf
 
 
 class _Recorder:
@@ -89,7 +98,7 @@ class _Recorder:
         key = (self.name, self.scene if self.name.startswith(BY_SCENE) else choice)
         known, _Recorder.latest = self.found.get(key), None
         if known is None or num_bytes > known.num_bytes:
-            on_host = jax.tree.map(lambda leaf: np.asarray(leaf) if is_array(leaf) else leaf, (arguments, keywords))
+            on_host = jax.tree.map(_copied, (arguments, keywords))  # what is donated is gone after the call
             calls = known.num_calls if known else 0
             known = Kernel(self.name, self.scene, self.function, *on_host, choice, num_bytes, calls)
             self.found[key] = _Recorder.latest = known

@@ -15,8 +15,8 @@ import jax
 import numpy as np
 
 from jaxsmt.common.arrays import open_arrays, save_arrays
+from jaxsmt.common.devices.room import check_model_room
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.room import check_model_room
 from jaxsmt.common.sizes import padded_rows, rounded_size
 from jaxsmt.lm.model import Level, Lm
 from jaxsmt.lm.perfect_hash import SMALLEST_TABLE, build_perfect_hash

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.devices.room import fits, within_room
 from jaxsmt.common.grouping import sorted_distinct
-from jaxsmt.common.room import fits, within_room
 from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Chart, fill_chart
 from jaxsmt.search.chart.rows import SearchLm, start_row

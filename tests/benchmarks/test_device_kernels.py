@@ -26,7 +26,6 @@ HOT = {
     "search.stack.kernel.fill_stacks", "tune.mira._one_pass", "tune.mert.envelope.upper_envelopes",
     "adapt.bpa.kernels.log_partitions", "adapt.bpa.kernels.mixture_sums",
 }  # fmt: skip
-NO_PRECISION = {"align.em._e_step", "align.em.best_links"}  # that of `device.precision` is theirs
 SEQUENCE = """\
 001: kCopy   [source       | next=002 (1)] kCopy
 002: kWhile  [prev=001 (1) | next=011 (1)]
@@ -78,9 +77,8 @@ def test_all_kernels_lower(kernels, platform):
         assert "stablehlo" in text
         assert "f64" not in text, kernel.title
         assert "callback" not in text, kernel.title
-        if kernel.name not in NO_PRECISION:
-            products = [line for line in text.splitlines() if "stablehlo.dot_general" in line]
-            assert [line for line in products if "precision = [HIGHEST, HIGHEST]" not in line] == [], kernel.title
+        products = [line for line in text.splitlines() if "stablehlo.dot_general" in line]
+        assert [line for line in products if "precision = [HIGHEST, HIGHEST]" not in line] == [], kernel.title
 
 
 def test_recording_ends_with_the_block():

@@ -8,14 +8,16 @@ from benchmarks import run_all
 from tests.conftest import REPOSITORY
 
 
-def test_every_benchmark_is_run():
-    own = {path.stem for path in run_all.FOLDER.glob("*.py") if '__name__ == "__main__"' in path.read_text("utf-8")}
-    assert own == {*run_all.BENCHMARKS, "run_all", "scarce"}  # scarce.py needs a trained model
+def test_programs_are_found():
+    found = set(run_all.benchmarks())
+    assert found >= {"training", "lm", "classes", "decode", "tune", "mixtures", "bpa", "device"}
+    assert not found & {"measure", "decode_tasks", "run_all"}
 
 
 def test_figures_and_failures_are_kept(tmp_path):
-    (tmp_path / "bpa.py").write_text('print("a table")\nprint("""{"ratio": 2.5}""")\n')
-    (tmp_path / "tune.py").write_text("raise SystemExit(3)\n")
+    program = 'if __name__ == "__main__":\n    '
+    (tmp_path / "bpa.py").write_text(f"""{program}print("a table\\n" + '{{"ratio": 2.5}}')\n""")
+    (tmp_path / "tune.py").write_text(f"{program}raise SystemExit(3)\n")
     program = f"from pathlib import Path; from benchmarks import run_all; run_all.FOLDER = Path({str(tmp_path)!r})"
     command = [sys.executable, "-c", f"{program}; run_all.main()", "--only", "bpa", "tune"]
     output = tmp_path / "figures.json"

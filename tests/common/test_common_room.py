@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsmt.common import room
+from jaxsmt.common.devices import room
 from jaxsmt.common.errors import UserError
 
 

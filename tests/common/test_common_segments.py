@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsmt.common.segments import WIDTH, gathered, sum_tree, summed, sums_by_key
+from jaxsmt.common.devices.segments import WIDTH, gathered, sum_tree, summed, sums_by_key
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, WIDTH, WIDTH + 1, 1000])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxsmt.common import room
+from jaxsmt.common.devices import room
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.search import decoder as decoder_module

@@ -9,10 +9,10 @@ import numpy as np
 from jax import Array
 from scipy.sparse import csr_array
 
+from jaxsmt.common.devices.segments import SumTree, gathered, sum_tree, summed
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.optimise import Minimum, minimise
 from jaxsmt.common.progress import log
-from jaxsmt.common.segments import SumTree, gathered, sum_tree, summed
 from jaxsmt.common.sizes import padded_rows, rounded_size
 
 TOLERANCE = 1e-4  # of the largest entry of the gradient of the mean loss

@@ -10,9 +10,9 @@ import jax
 import numpy as np
 
 from jaxsmt.common.device import device_kind
+from jaxsmt.common.devices.room import fits, within_room
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
-from jaxsmt.common.room import fits, within_room
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.nbest.derivation import Derivation

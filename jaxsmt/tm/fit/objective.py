@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsmt.common.segments import SumTree, gathered, sum_tree
+from jaxsmt.common.devices.segments import SumTree, gathered, sum_tree
 from jaxsmt.common.sizes import power_of_two
 from jaxsmt.tm.fit.development import DevelopmentPairs
 from jaxsmt.tm.fit.log_sums import MIN_ROWS, LogSums, log_sums, reduce_log_sums
