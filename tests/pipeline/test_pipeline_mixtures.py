@@ -68,7 +68,7 @@ def test_lines_with_labels_are_translated_as_with_that_domain(fitted, work_dir, 
     by_domain = {
         name: translated(fitted, tmp_path, lines, f"domain={name}", "weights.lm=0.1") for name in ("kitchen", "travel")
     }
-    plain = translated(fitted, tmp_path, lines, "weights.lm=0.1")
+    plain = translated(fitted, tmp_path, lines, "domain=none", "weights.lm=0.1")
     by_domain["-"] = plain
     labels = ["kitchen", "travel", "-"] * 4
     write_text(tmp_path / "labels", "".join(label + "\n" for label in labels[: len(lines)]))

@@ -31,19 +31,13 @@ def explain(
         one = text.take([row])
         request = complete_request(plain.request(one, [profile]), plain.decoder.rules, plain.decoder.lms)
         derivation = ranked.listed[0].parts[0] if ranked.listed else None
-        told = _Telling(plain, one, profile, request).of_derivation(derivation) if derivation is not None else {}
         line = ranked.best
-        made.append(
-            Explanation(
-                source=one.lines[0],
-                translation=line.text,
-                tokens=tuple(one.tokens[0]),
-                label=profile.label,
-                unknown=tuple(line.unknown),
-                **_weights(plain, profile),
-                **(told or {"pieces": (), "parts": {}, "lm_by_word": (), "score": float(line.score)}),
-            )
-        )
+        told: dict[str, Any] = {"pieces": (), "parts": {}, "lm_by_word": (), "score": float(line.score)}
+        if derivation is not None:
+            told = _Telling(plain, one, profile, request).of_derivation(derivation)
+        told |= _weights(plain, profile)
+        told |= {"label": profile.label, "tokens": tuple(one.tokens[0]), "unknown": tuple(line.unknown)}
+        made.append(Explanation(source=one.lines[0], translation=line.text, **told))
     return made
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from textwrap import wrap
 from typing import Any
 
+WIDTH = 79  # of lines of text that have no words of the sentence
 SMALLEST_SHARE = 0.005  # of a component, to be shown in text
 
 
@@ -69,9 +71,10 @@ class Explanation:
         lines += self._table()
         if self.unknown:
             lines.append(f"  unknown   {', '.join(self.unknown)}")
-        parts = "  ".join(f"{name} {value:+.2f}" for name, value in self.parts.items() if value)
         if self.pieces:
-            lines.append(f"  score     {self.score:.2f} = {parts}")
+            parts = " ".join(f"{name}\u00a0{value:+.2f}" for name, value in self.parts.items() if value)
+            text = wrap(f"{self.score:.2f} = {parts}", WIDTH, initial_indent="  score     ", subsequent_indent=" " * 12)
+            lines += [line.replace("\u00a0", " ") for line in text]
         return "\n".join(lines)
 
     def _table(self) -> list[str]:

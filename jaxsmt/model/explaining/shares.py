@@ -25,7 +25,7 @@ def component_shares(union: UnionView, pairs: np.ndarray, mixture: np.ndarray, c
     for row, totals in ((P_TARGET, _totals(union, pairs, True)), (P_SOURCE, _totals(union, pairs, False))):
         own = counts if config.operation == COUNTS else counts / np.maximum(totals, 1e-30)
         parts.append(_normalised(rows[row] * own))
-    return _normalised(sum(parts))
+    return _normalised(parts[0] + parts[1])
 
 
 def _totals(union: UnionView, pairs: np.ndarray, is_source: bool) -> np.ndarray:

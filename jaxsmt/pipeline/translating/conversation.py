@@ -150,16 +150,22 @@ def converse(session: Session, labeller: Labeller) -> None:
         session.profiles(same_label(domain).labels_of([[]]))  # is it there?
     talk = Conversation(session, labeller, answers.print, remark, domain, explains=explains)
     remark(talk.greeting())
-    talk.warming.start(session, labeller)
-    ask = _asker(f"{session.model.source.language}> ")
+    thread = talk.warming.start(session, labeller)
+    _listen(talk, _asker(f"{session.model.source.language}> "))
+    talk.warming.stopped.set()
+    thread.join()  # XLA takes it ill if a process ends while it compiles
+
+
+def _listen(talk: Conversation, ask: Callable[[], str]) -> None:
+    """Hears line after line until the person leaves."""
     while True:
         try:
             if not talk.hear(ask()):
                 return
         except KeyboardInterrupt:  # takes the line back
-            remark("\n:quit or Ctrl-D leaves")
+            talk.remark("\n:quit or Ctrl-D leaves")
         except EOFError:
-            remark("")
+            talk.remark("")
             return
 
 

@@ -17,10 +17,11 @@ _WORD = "\ue000"  # nobody has it in a text
 class Warming:
     """Translates lines of common lengths in a thread, so that their kernels are there when a line comes.
 
-    busy: by length, held until its kernels are there.
+    busy: by length, held until its kernels are there; stopped: no more are wanted.
     """
 
     busy: dict[int, threading.Lock] = field(default_factory=lambda: {size: threading.Lock() for size in COMMON_LENGTHS})
+    stopped: threading.Event = field(default_factory=threading.Event)
 
     def start(self, session: Session, labeller: Labeller) -> threading.Thread:
         """Begins, the shortest lines first."""
@@ -28,6 +29,8 @@ class Warming:
         def work() -> None:
             for length, lock in self.busy.items():
                 with lock:
+                    if self.stopped.is_set():
+                        return
                     text = unknown_text([length])
                     session.answers(text, labeller.labels_of(text.tokens))
 

@@ -5,6 +5,7 @@ an unknown word; tags that enclose words are left out and put around what these 
 Where that does not come out right, `careful` lines have tags as words, too.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -208,7 +209,7 @@ def _line(text: str, accelerators: str, is_xml: bool, is_c: bool) -> MessageLine
             break
     core = text.strip()
     start = text.index(core) if core else len(text)
-    parts = _without_cut_words(split_units(core, is_xml, is_c))
+    parts = _without_cut_words(split_units(core, is_xml, is_c), is_xml)
     first, last = _peeled(parts)
     before = text[:start] + "".join(_raw(part, is_xml) for part in parts[:first])
     after = "".join(_raw(part, is_xml) for part in parts[last:]) + text[start + len(core) :]
@@ -249,28 +250,32 @@ def _partner(parts: Sequence[str | MarkedUnit], place: int) -> int:
     return -1
 
 
-def _without_cut_words(parts: Sequence[str | MarkedUnit]) -> list[str | MarkedUnit]:
+def _without_cut_words(parts: Sequence[str | MarkedUnit], is_xml: bool) -> list[str | MarkedUnit]:
     """A word with tags inside it, such as H<sub>2</sub>O, becomes one unit."""
     found = list(parts)
-    for place in range(len(found) - 1, 0, -1):
-        end = _partner(found, place) if isinstance(found[place], MarkedUnit) else -1
-        if end > place and _is_glued(found[place - 1], found[place + 1]) and end == place + 2:
-            inner = "".join(_raw(part, False) for part in found[place : end + 1])
-            word = re.search(r"\w+$", str(found[place - 1]))
-            rest = found[end + 1] if end + 1 < len(found) and isinstance(found[end + 1], str) else ""
-            tail = re.match(r"\w*", str(rest))
-            assert word is not None
-            assert tail is not None
-            head = str(found[place - 1])[: word.start()]
-            unit = MarkedUnit(word[0] + inner + tail[0], ALONE, True)
-            after = [str(rest)[tail.end() :]] if rest else []
-            found[place - 1 : end + 1 + bool(rest)] = [part for part in (head, unit, *after) if part]
+    for place in range(len(found) - 3, 0, -1):
+        before, opened, inside = found[place - 1], found[place], found[place + 1]
+        if not isinstance(before, str) or not isinstance(inside, str) or not isinstance(opened, MarkedUnit):
+            continue
+        if _partner(found, place) == place + 2 and _is_glued(before, inside):
+            end = place + 3
+            rest = found[end] if end < len(found) else ""
+            after = rest if isinstance(rest, str) else ""
+            tail, head = _word_start(after), before[: len(before) - len(_word_start(before[::-1]))]
+            inner = "".join(_raw(part, is_xml) for part in found[place:end])
+            unit = MarkedUnit(before[len(head) :] + inner + tail, ALONE, True)
+            new: list[str | MarkedUnit] = [head, unit, after[len(tail) :]]
+            found[place - 1 : end + bool(after)] = [part for part in new if part]
     return found
 
 
-def _is_glued(before: str | MarkedUnit, inside: str | MarkedUnit) -> bool:
-    both = isinstance(before, str) and isinstance(inside, str)
-    return both and before[-1:].isalnum() and inside[:1].isalnum() and not re.search(r"\s", str(inside))
+def _word_start(text: str) -> str:
+    """The letters and digits that a text begins with."""
+    return "".join(itertools.takewhile(str.isalnum, text))
+
+
+def _is_glued(before: str, inside: str) -> bool:
+    return before[-1:].isalnum() and inside[:1].isalnum() and not any(map(str.isspace, inside))
 
 
 def _raw(part: str | MarkedUnit, is_xml: bool) -> str:
