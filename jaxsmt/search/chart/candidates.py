@@ -23,7 +23,8 @@ from jaxsmt.search.chart.structure import (
 )
 
 Array = Any
-GRID_MIN, GRID_SCALE = 2, 0.25
+# points of the best rule: a share of the neighbours, and of many neighbours only so many times their root
+GRID_MIN, GRID_SHARE, GRID_ROOT = 2, 0.25, 2.65
 
 
 def best_rules(
@@ -93,7 +94,8 @@ def grid(beam: Beam) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     expanded = min(beam.expanded, beam.rules)
     rank, first, second = np.indices((expanded, beam.kept, beam.kept)).reshape(3, -1).astype(np.int32)
-    most = np.maximum(GRID_MIN, beam.neighbours * GRID_SCALE / np.sqrt(rank + 1))
+    widest = min(GRID_SHARE * beam.neighbours, GRID_ROOT * beam.neighbours**0.5)
+    most = np.maximum(GRID_MIN, widest / np.sqrt(rank + 1))
     keep = ((first + 1) * (second + 1) <= most) & (first + second > 0)
     keep[0] |= not keep.any()  # a beam of one hypothesis has no neighbours, and arrays are not empty
     return rank[keep], first[keep], second[keep]
