@@ -9,10 +9,10 @@ import numpy as np
 
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.room import fits, within_room
-from jaxsmt.common.tiles import ChartTiles, chart_tiles
 from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart.kernel import IMPOSSIBLE, Chart, fill_chart
 from jaxsmt.search.chart.rows import SearchLm, start_row
+from jaxsmt.search.chart.tiles import ChartTiles, chart_tiles
 from jaxsmt.search.nbest.derivation import Derivation, Reader
 from jaxsmt.search.plan.forest import Plan, Sizes, plan_batch
 from jaxsmt.search.plan.lists import PlacedPrograms, assemble_lists, rank_rules

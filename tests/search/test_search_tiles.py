@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jaxsmt.common.tiles import CHART_TILES, ChartTiles, chart_tiles
 from jaxsmt.search.chart.kernel import Beam
+from jaxsmt.search.chart.tiles import CHART_TILES, ChartTiles, chart_tiles
 from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest
 from jaxsmt.search.rules.model import fixed_rules

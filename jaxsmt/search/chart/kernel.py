@@ -19,7 +19,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxsmt.common.tiles import ChartTiles
 from jaxsmt.search.chart.candidates import best_rules, neighbours
 from jaxsmt.search.chart.evaluation import Found, evaluate, nothing_found
 from jaxsmt.search.chart.keeping import keep_best
@@ -45,6 +44,7 @@ from jaxsmt.search.chart.structure import (
     Forest,
     unpack_choice,
 )
+from jaxsmt.search.chart.tiles import ChartTiles
 
 __all__ = [
     "FIRST_ENTRY", "FIRST_GAP", "GAP_ONE", "GAP_TWO", "GROUP_CLASSES", "IMPOSSIBLE", "NO_CELL", "NUM_GROUPS",

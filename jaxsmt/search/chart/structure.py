@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.tiles import ChartTiles
 from jaxsmt.search.chart.rows import SearchLm
+from jaxsmt.search.chart.tiles import ChartTiles
 
 Array = Any
 IMPOSSIBLE = -1e30  # the score of what cannot be; finite, so that sums stay ordered

@@ -1,9 +1,8 @@
-"""How much work is one step, by kind of device. Results do not depend on it."""
+"""How much work is one step of the chart search, by kind of device. Results do not depend on it."""
 
 from typing import NamedTuple
 
-import jax
-
+from jaxsmt.common.device import device_kind
 from jaxsmt.common.sizes import power_of_two
 
 
@@ -31,5 +30,5 @@ CHART_TILES["tpu"] = CHART_TILES["gpu"]
 
 
 def chart_tiles(kind: str | None = None) -> ChartTiles:
-    """Of a kind of device (cpu, gpu, tpu), or of the one that JAX uses here."""
-    return CHART_TILES.get(kind or jax.default_backend(), CHART_TILES["gpu"])
+    """Of a kind of device (cpu, gpu, tpu), or of the one at hand."""
+    return CHART_TILES.get(kind or device_kind(), CHART_TILES["gpu"])
