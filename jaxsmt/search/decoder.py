@@ -10,8 +10,9 @@ import numpy as np
 from jaxsmt.common.devices.room import fits, within_room
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.lm.automaton import Automaton
-from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Chart, fill_chart
+from jaxsmt.search.chart.kernel import IMPOSSIBLE, Chart, fill_chart
 from jaxsmt.search.chart.rows import SearchLm, start_row
+from jaxsmt.search.chart.tiles import ChartTiles, chart_tiles
 from jaxsmt.search.nbest.derivation import Derivation, Reader
 from jaxsmt.search.plan.forest import Plan, Sizes, plan_batch
 from jaxsmt.search.plan.lists import PlacedPrograms, assemble_lists, rank_rules
@@ -57,6 +58,7 @@ class Decoder:
     targets: tuple[TargetPrograms, ...]  # for each language model
     config: SearchConfig
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
+    tiles: ChartTiles = field(default_factory=chart_tiles)
 
     @cached_property
     def lms(self) -> tuple[SearchLm, ...]:
@@ -98,7 +100,8 @@ class Decoder:
         def special(number: int, start: int, end: int) -> Any:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
-        arguments = self.lms, plan.forest, self.config.beam, self.config.table_limit, keep_edges
+        tiles = self.tiles._replace(cells=plan.step)
+        arguments = self.lms, plan.forest, self.config.beam, self.config.table_limit, tiles, keep_edges
         if len(rows) > 1 and not fits(fill_chart, *arguments):
             return None
         chart = fill_chart(*arguments)
@@ -111,7 +114,8 @@ class Decoder:
         specials = special_programs_by_lm(self.targets, entries, profiles)
         lists = assemble_lists(ranking, specials, entries.scores(specials, profiles))
         sizes = sizes or _fitting(len(layout.lengths), len(sorted_distinct(groups.cell)), len(groups.cell), lists)
-        return plan_batch(layout, groups, lists, profiles, [start_row(lm) for lm in self.lms], sizes), entries
+        starts = [start_row(lm) for lm in self.lms]
+        return plan_batch(layout, groups, lists, profiles, starts, sizes, self.tiles.cells), entries
 
     def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[PlacedPrograms, ...]:
         """Compiled targets, and the place there of each pair [A] for its profile [A]."""
@@ -149,19 +153,19 @@ def _batches(matches: Matches, lengths: np.ndarray, sizes: Sizes, config: Search
         + blocks * (config.swap_span + 1)
         + 1
     )
-    batches, begin, num_cells, num_groups = [], 0, CELLS_PER_CHUNK + 1, 0
+    batches, begin, num_cells, num_groups = [], 0, 1, 0
     for row in range(len(lengths)):
         full = num_cells + cells[row] > sizes.cells or num_groups + groups[row] > sizes.groups
         if row > begin and (full or row - begin == sizes.sentences):
             batches.append(np.arange(begin, row))
-            begin, num_cells, num_groups = row, CELLS_PER_CHUNK + 1, 0
+            begin, num_cells, num_groups = row, 1, 0
         num_cells, num_groups = num_cells + cells[row], num_groups + groups[row]
     return [*batches, np.arange(begin, len(lengths))] if len(lengths) else []
 
 
 def _fitting(sentences: int, cells: int, groups: int, lists: Any) -> Sizes:
     """The smallest class of sizes that holds a batch."""
-    needed = (sentences, cells + sentences + 1 + CELLS_PER_CHUNK, groups, len(lists.score), max(map(len, lists.rows)))
+    needed = (sentences, cells + sentences + 1, groups, len(lists.score), max(map(len, lists.rows)))
     sizes = SMALL
     while any(have < need for have, need in zip(vars(sizes).values(), needed, strict=True)):
         sizes = USUAL if sizes == SMALL else sizes.scaled(2)

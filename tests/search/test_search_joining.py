@@ -48,7 +48,7 @@ def test_joined_pieces_score_what_the_whole_text_scores(order, rest_costs):
     joined = join(lm, jnp.asarray(rows), jnp.asarray(parts), jnp.asarray(is_valid), None, block=4)
     for lane in np.flatnonzero(is_valid):
         words = np.concatenate([runs[part][runs[part] != PAD] for part in parts[:, lane]])
-        place = int(joined.place[lane])
+        place = int(np.flatnonzero(np.asarray(joined.lane) == lane)[0])
         whole = np.zeros((1, 40), np.int32)
         whole[0, : len(words)] = words
         row, whole_estimate, _ = (np.asarray(part)[0] for part in score_runs(lm, whole, np.int32(whole.shape[1]), None))

@@ -22,11 +22,11 @@ class Joined(NamedTuple):
     """Candidates scored by the language model, in the order of their lanes' work.
 
     piece: what was joined; `total` is what joining added to the pieces' own scores. [..., L]
-    place: [L] int32: where each candidate stands in `piece`.
+    lane: [L] int32: which candidate each place of `piece` holds.
     """
 
     piece: Piece
-    place: Array
+    lane: Array
 
 
 class _Rows(NamedTuple):
@@ -93,7 +93,7 @@ def join(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixture: A
         )
 
     piece = jax.lax.fori_loop(0, blocks_until[-1], body, piece)
-    return Joined(piece, jnp.zeros(num, jnp.int32).at[lane].set(jnp.arange(num), unique_indices=True))
+    return Joined(piece, lane)
 
 
 def _advance(lm: SearchLm, rows: _Rows, piece: Piece, work: _Work, step: Array, mixture: Array | None) -> Piece:

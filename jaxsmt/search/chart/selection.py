@@ -11,46 +11,72 @@ import jax.numpy as jnp
 
 Array = Any
 _WORD = 32  # bits
-_SIGN = 0x80000000
+_LEVEL_BITS = 14
+_LEVELS = (1 << _LEVEL_BITS) - 1  # without that of what is below
+_TINY = 1e-30
 _TABLE_SCALE, _ATTEMPTS = 4, 2
 
 
-def largest(columns: Array, num: int) -> tuple[Array, Array]:
+def largest(columns: Array, num: int, least: Array) -> tuple[Array, Array]:
     """The `num` largest of each column [N, Q] float32 and their places, [Q, num], in no order; of ties the first ones.
 
-    The num-th largest value is found bit by bit; then the places of what is larger, and of what ties with it, are read
-    off two rows of bits. Rows of Q values are worked on at a time.
+    Between the smallest value of a column that is not below `least` [Q] and its largest one, values tie that differ by
+    less than one in _LEVELS; all below tie too. The level of the num-th largest value is found bit by bit; then the
+    places of what is above, and of what ties with it, are read off two rows of bits. Rows of Q values are worked on at
+    a time.
     """
     num_values, num_columns = columns.shape
-    keys = _ordered_bits(columns)
-    least = _nth_largest(keys, num)[None]
-    keys = jnp.pad(keys, ((0, -num_values % _WORD), (0, 0)), constant_values=-_SIGN)
-    height = keys.shape[0]
-    is_wanted = jnp.concatenate([keys > least, keys == least]).reshape(-1, _WORD, num_columns)
-    bits = (is_wanted.astype(jnp.uint32) << jnp.arange(_WORD, dtype=jnp.uint32)[None, :, None]).sum(1, dtype=jnp.uint32)
-    place = _first_bits(bits.T, num)
+    levels = jnp.pad(_levels(columns, least), ((0, -num_values % _WORD), (0, 0)), constant_values=-1)
+    levels = jax.lax.optimization_barrier(levels.reshape(-1, _WORD, num_columns))
+    lowest = _nth_largest(levels, num)[None, None]
+    place = _first_bits(jnp.concatenate([_bits_of(levels > lowest), _bits_of(levels == lowest)]).T, num)
+    height = levels.shape[0] * _WORD
     place = jnp.where(place >= height, place - height, place)
     return columns[place, jnp.arange(num_columns)[:, None]], place
 
 
-def _ordered_bits(values: Array) -> Array:
-    """int32 in the order of the floats."""
-    bits = jax.lax.bitcast_convert_type(values, jnp.int32)
-    return jnp.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+def _levels(columns: Array, least: Array) -> Array:
+    """[N, Q] int16: 0 for what is below `least`, else 1 and more in the order of the values."""
+    is_above = columns >= least[None]
+    floor = jnp.where(is_above, columns, jnp.inf).min(0)
+    top = columns.max(0)
+    scale = jnp.where(top > floor, _LEVELS / jnp.maximum(top - floor, _TINY), 0.0)
+    level = jnp.clip((columns - floor[None]) * scale[None], 0, _LEVELS - 1).astype(jnp.int16)
+    return jnp.where(is_above, level + jnp.int16(1), jnp.int16(0))
 
 
-def _nth_largest(keys: Array, num: int) -> Array:
-    """[Q] int32: of [N, Q] the value that `num` reach and fewer exceed."""
+def _nth_largest(levels: Array, num: int) -> Array:
+    """[Q] int16: of [W, 32, Q] the level that `num` reach and fewer exceed."""
 
-    def signed(bits: Array) -> Array:
-        return jax.lax.bitcast_convert_type(bits ^ jnp.uint32(_SIGN), jnp.int32)
+    def body(step: Array, lowest: Array) -> Array:
+        higher = lowest | (jnp.int16(1) << (_LEVEL_BITS - 1 - step).astype(jnp.int16))
+        reaches = levels >= higher[None, None]
+        count = _folded(reaches.astype(jnp.int16), jnp.add).sum(0, dtype=jnp.int32)
+        return jnp.where(count >= num, higher, lowest)
 
-    def body(step: Array, least: Array) -> Array:
-        higher = least | (jnp.uint32(1) << (31 - step).astype(jnp.uint32))
-        count = (keys >= signed(higher)[None]).sum(0, dtype=jnp.int32)
-        return jnp.where(count >= num, higher, least)
+    return jax.lax.fori_loop(0, _LEVEL_BITS, body, jnp.zeros(levels.shape[2], jnp.int16))
 
-    return signed(jax.lax.fori_loop(0, 32, body, jnp.zeros(keys.shape[1], jnp.uint32)))
+
+def _bits_of(is_set: Array) -> Array:
+    """[W, Q] uint32 from [W, 32, Q]."""
+    return _folded(is_set.astype(jnp.uint32) << jnp.arange(_WORD, dtype=jnp.uint32)[None, :, None], jnp.bitwise_or)
+
+
+def _folded(array: Array, combine: Any) -> Array:
+    """[W, Q] from [W, 32, Q], written out: a reduction would write its whole input to memory first."""
+    folded = array[:, 0]
+    for place in range(1, _WORD):
+        folded = combine(folded, array[:, place])
+    return folded
+
+
+def top_k(values: Array, num: int) -> tuple[Array, Array]:
+    """`jax.lax.top_k`, kept apart from what is done with its result.
+
+    XLA's fast program for the largest values is chosen by the shape of the code around it; a slice of the result makes
+    it a whole sort, which takes fifteen times as long.
+    """
+    return jax.lax.optimization_barrier(jax.lax.top_k(values, num))
 
 
 def _first_bits(words: Array, num: int) -> Array:
@@ -81,37 +107,38 @@ def _first_bits(words: Array, num: int) -> Array:
     return word * _WORD + bit
 
 
-def best_equal(names: Array, score: Array) -> Array:
-    """[Q, N] int32: the place of the best candidate of the same name, of ties the first one.
+def best_equal(names: Array, score: Array, cell: Array, order: Array, shape: tuple[int, int]) -> Array:
+    """[L] int32: the `order` of the best lane of the same cell and name, of ties the least.
 
-    Names fall into the slots of a table by a hash, and are compared in full with the best one there. Where two names
-    share a slot the lesser one tries again; after _ATTEMPTS it stays on its own (some one in a thousand).
+    Names fall into the slots of a table by a hash, and are compared in full with the best one there; each cell has a
+    table of its own. Where two names share a slot the lesser one tries again; after _ATTEMPTS it stays on its own (some
+    one in a thousand).
 
-    names: [n, Q, N] int32; score: [Q, N] float32.
+    names: [n, L] int32; score: [L] float32; cell: [L] int32 in 0..Q-1; order: [L] int32 in 0..Q·N-1, different for all
+      lanes but those that hold nothing, whose order is Q·N; shape: Q and N.
     """
-    num_rows, num = score.shape
+    num_cells, num = shape
     size = 1 << (_TABLE_SCALE * num - 1).bit_length()
-    place = jnp.broadcast_to(jnp.arange(num)[None], score.shape)
-    leader, is_open, hashed = place, jnp.ones(score.shape, bool), _hash(names)
+    end = num_cells * num
+    lane = jnp.zeros(end + 1, jnp.int32).at[order].set(jnp.arange(len(order)), mode="promise_in_bounds")
+    leader, is_open, hashed = order, order < end, _hash(names)
     for _ in range(_ATTEMPTS):
         hashed = _scrambled(hashed)
-        slot = (hashed >> (_WORD + 1 - size.bit_length())).astype(jnp.int32) + size * jnp.arange(num_rows)[:, None]
-        flat = slot.reshape(-1)
+        slot = (hashed >> (_WORD + 1 - size.bit_length())).astype(jnp.int32) + size * cell
         own = jnp.where(is_open, score, -jnp.inf)
-        top = jnp.full(num_rows * size, -jnp.inf).at[flat].max(own.reshape(-1), mode="promise_in_bounds")
-        is_top = is_open & (own == top[slot])
-        first = jnp.where(is_top, place, num).reshape(-1)
-        first = jnp.full(num_rows * size, num, jnp.int32).at[flat].min(first, mode="promise_in_bounds")
-        other = jnp.minimum(first[slot], num - 1)
+        top = jnp.full(num_cells * size, -jnp.inf).at[slot].max(own, mode="promise_in_bounds")
+        first = jnp.where(is_open & (own == top[slot]), order, end)
+        first = jnp.full(num_cells * size, end, jnp.int32).at[slot].min(first, mode="promise_in_bounds")[slot]
+        other = lane[first]
         same = is_open
         for column in names:
-            same &= column == jnp.take_along_axis(column, other, 1)
-        leader, is_open = jnp.where(same, other, leader), is_open & ~same
+            same = same & (column == column[other])
+        leader, is_open = jnp.where(same, first, leader), is_open & ~same
     return leader
 
 
 def _hash(names: Array) -> Array:
-    """[Q, N] uint32 of [n, Q, N] int32."""
+    """[...] uint32 of [n, ...] int32."""
     hashed = jnp.zeros(names.shape[1:], jnp.uint32)
     for column in names:
         hashed = _scrambled(hashed ^ column.astype(jnp.uint32))

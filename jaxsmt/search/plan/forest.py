@@ -13,13 +13,14 @@ import numpy as np
 
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import numbered_runs, ranks_in_runs
-from jaxsmt.common.sizes import filled_rows
-from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, FIRST_ENTRY, GROUP_CLASSES, NO_CELL, Forest
+from jaxsmt.common.sizes import filled_rows, power_of_four
+from jaxsmt.search.chart.kernel import FIRST_ENTRY, GROUP_CLASSES, NO_CELL, Forest
 from jaxsmt.search.plan.lists import RuleLists
 from jaxsmt.search.plan.matching import Matches
 from jaxsmt.search.weights import Profiles
 
 NO_SPAN = -1
+_NARROW_STEP = 64  # cells: a step for batches without wide levels
 
 
 class Groups(NamedTuple):
@@ -80,6 +81,7 @@ class Plan:
     lists: the rules behind `forest`'s entries.
     cell_sentence, cell_start, cell_end: [C] of the forest's cells.
     last_cells: [B] cells of whole sentences.
+    step: the most cells that a step of the device works on.
     """
 
     forest: Forest
@@ -88,6 +90,7 @@ class Plan:
     cell_start: np.ndarray
     cell_end: np.ndarray
     last_cells: np.ndarray
+    step: int
 
 
 @dataclass(frozen=True)
@@ -160,10 +163,11 @@ def plan_batch(
     profiles: Profiles,
     start_rows: Sequence[np.ndarray],
     sizes: Sizes,
+    most_cells: int = 64,
 ) -> Plan:
     """Numbers the cells by level, sorts groups by cell and fills everything up to `sizes`.
 
-    start_rows: of <s>, by language model.
+    start_rows: of <s>, by language model; most_cells: to be worked on in one step.
     """
     cells = sorted_distinct(groups.cell)  # some may be left without groups, and stay empty
     groups = _usable(layout, groups)
@@ -193,17 +197,19 @@ def plan_batch(
     profile = profiles.of_sentence[cell_sentence]
     weights = profiles.weights
     first_chunked = 1 + num_sentences
-    chunks = _chunks(level[order], group_class[order], first_chunked)
+    step = min(most_cells, power_of_four(int(np.bincount(level).max(initial=1)), _NARROW_STEP))
+    chunks = _chunks(level[order], group_class[order], first_chunked, step)
+    num_cells = sizes.cells + step  # the last step may reach beyond the last cell
     forest = Forest(
         rows=tuple(filled_rows(rows, sizes.rows) for rows in lists.rows),
         entry_score=filled_rows(lists.score, sizes.entries),
         entry_program=tuple(filled_rows(program, sizes.entries) for program in lists.program),
         groups=filled_rows(table.astype(np.int32), sizes.groups),
-        cell_groups=filled_rows(np.stack([first_group[:-1], np.diff(first_group)], 1).astype(np.int32), sizes.cells),
-        lm_weight=filled_rows(weights.lm[profile].astype(np.float32), sizes.cells),
-        weight_norm=filled_rows(weights.norm[profile].astype(np.float32), sizes.cells),
+        cell_groups=filled_rows(np.stack([first_group[:-1], np.diff(first_group)], 1).astype(np.int32), num_cells),
+        lm_weight=filled_rows(weights.lm[profile].astype(np.float32), num_cells),
+        weight_norm=filled_rows(weights.norm[profile].astype(np.float32), num_cells),
         lm_mixture=tuple(
-            None if mixture is None else filled_rows(mixture[profile].astype(np.float32), sizes.cells)
+            None if mixture is None else filled_rows(mixture[profile].astype(np.float32), num_cells)
             for mixture in profiles.lm_mixture
         ),
         start_cells=filled_rows(number[starts].astype(np.int32), sizes.sentences),
@@ -211,7 +217,8 @@ def plan_batch(
         chunks=filled_rows(chunks, sizes.cells),
         num_chunks=np.int32(len(chunks)),
     )
-    return Plan(forest, lists, cell_sentence, described(start, zeros), described(end, zeros), number[layout.last()])
+    places = described(start, zeros), described(end, zeros)
+    return Plan(forest, lists, cell_sentence, *places, number[layout.last()], step)
 
 
 def _usable(layout: Layout, groups: Groups) -> Groups:
@@ -234,11 +241,11 @@ def _at_most(table: np.ndarray, owner: np.ndarray, score: np.ndarray) -> tuple[n
     return table[keep], owner[keep]
 
 
-def _chunks(level: np.ndarray, group_class: np.ndarray, first_cell: int) -> np.ndarray:
+def _chunks(level: np.ndarray, group_class: np.ndarray, first_cell: int, step: int) -> np.ndarray:
     """[J, 3] int32: runs of cells of one level; within a level classes descend, so the first cell has the largest."""
     chunks = []
     bounds = np.flatnonzero(np.diff(level, prepend=-1, append=-1))
     for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        for at in range(begin, end, CELLS_PER_CHUNK):
-            chunks.append((first_cell + at, min(CELLS_PER_CHUNK, end - at), int(group_class[at])))
+        for at in range(begin, end, step):
+            chunks.append((first_cell + at, min(step, end - at), int(group_class[at])))
     return np.array(chunks, np.int32).reshape(-1, 3)

@@ -1,0 +1,34 @@
+"""How much work is one step of the chart search, by kind of device. Results do not depend on it."""
+
+from typing import NamedTuple
+
+from jaxsmt.common.device import device_kind
+from jaxsmt.common.sizes import power_of_two
+
+
+class ChartTiles(NamedTuple):
+    """Of the chart search.
+
+    cells: at most so many cells of one level are a step.
+    lanes: candidates that are fetched, sorted by length and joined together.
+    block: lanes that the language model scores at a time; it divides `lanes`.
+    """
+
+    cells: int
+    lanes: int
+    block: int
+
+    def within(self, num_lanes: int) -> "ChartTiles":
+        """The same for steps that never have more lanes."""
+        lanes = min(self.lanes, power_of_two(num_lanes))
+        return ChartTiles(self.cells, lanes, min(self.block, lanes))
+
+
+# A processor is fastest on what stays in its cache; a graphics card on whole levels of a batch, in few launches.
+CHART_TILES = {"cpu": ChartTiles(64, 2048, 512), "gpu": ChartTiles(2048, 1 << 17, 1 << 15)}
+CHART_TILES["tpu"] = CHART_TILES["gpu"]
+
+
+def chart_tiles(kind: str | None = None) -> ChartTiles:
+    """Of a kind of device (cpu, gpu, tpu), or of the one at hand."""
+    return CHART_TILES.get(kind or device_kind(), CHART_TILES["gpu"])
