@@ -193,10 +193,15 @@ def plain_translator(
 
 
 def make_translator(model: Model, config: SearchConfig | None = None, glossary: Glossary | None = None) -> Translator:
-    """Makes a model ready, with its adaptation or rescoring if it has one."""
+    """Makes a model ready, with its adaptation or rescoring if it has one, and with its consensus."""
     plain = plain_translator(model, None, config, glossary)
     more = model.adaptation or model.rescoring  # training makes no model with both
-    return plain if more is None else more.translator(plain)
+    translator: Translator = plain if more is None else more.translator(plain)
+    if model.consensus is None:
+        return translator
+    from jaxsmt.model.reranking.consensus import consensus_translator  # what is not there need not be imported
+
+    return consensus_translator(plain, translator, model.consensus)
 
 
 def stacked(profiles: Sequence[Profile]) -> tuple[SearchWeights, np.ndarray, tuple[np.ndarray, ...]]:

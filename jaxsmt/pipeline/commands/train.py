@@ -15,8 +15,10 @@ from jaxsmt.pipeline.assembly import first_draft, mixed_model, tuned_model, with
 from jaxsmt.pipeline.class_lms import class_lm_stages
 from jaxsmt.pipeline.commands.tune_lists import tuner_config
 from jaxsmt.pipeline.config.adapters import adapter_config
+from jaxsmt.pipeline.config.consensus import consensus_config
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import CLASS_MODEL, LanguageModelConfig, LinksConfig, TmConfig, bitext_source
+from jaxsmt.pipeline.consensus import check_consensus, with_consensus
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.operation_models import with_operation_models
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
@@ -52,9 +54,10 @@ def train(config: DictConfig) -> float:
     extract, mixture = room_config(ExtractConfig, config.extract), room_config(MixingConfig, config.mixture)
     lm_config = room_config(LanguageModelConfig, config.lm)
     tuner = tuner_config(config.tune) if config.tune.name != NO_TUNER else None
-    adapter = adapter_config(config.adapt)
+    adapter, consensus = adapter_config(config.adapt), consensus_config(config.consensus)
     check_names(sources, tm, extract)
     check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
+    check_consensus(consensus, sources["dev"])
     rescore, lm = room_config(RescoringTraining, config.rescore), room_config(LanguageModelConfig, config.lm)
     rescoring = chosen_rescoring(rescore, mixture, tuner, adapter)
     check_trained(mixture, tuner, rescoring is not None)
@@ -96,6 +99,8 @@ def train(config: DictConfig) -> float:
         draft = tuned_model(store, draft, task)
     if adapter is not None:
         draft = adapted_model(store, draft, sources["adapt"], adapter, task)
+    if consensus is not None:
+        draft = with_consensus(store, draft, sources["dev"], consensus)
     draft.write(output_dir / "model")
     log.info("model: %s", output_dir / "model")
     scores = evaluate_model(draft.model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)

@@ -197,6 +197,7 @@ class TrainSchema:
     weights: WeightsSchema = field(default_factory=WeightsSchema)
     tune: dict[str, Any] = field(default_factory=dict)
     adapt: dict[str, Any] = field(default_factory=dict)
+    consensus: dict[str, Any] = field(default_factory=dict)
     evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
     rescore: RescoringSchema = field(default_factory=RescoringSchema)  # type: ignore[valid-type]
     store: StoreSchema = field(default_factory=StoreSchema)  # type: ignore[valid-type]
@@ -249,6 +250,20 @@ class ListAdaptationSchema:
 
 
 @dataclass
+class ListConsensusSchema:
+    """Everything consensus_lists can be told."""
+
+    nbest: list[str] = field(default_factory=list)
+    dev_nbest: list[str] = field(default_factory=list)
+    dev_references: list[str] = field(default_factory=list)
+    weights_file: str | None = None
+    output: str | None = None
+    consensus: dict[str, Any] = field(default_factory=dict)
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass
 class ComparisonSchema:
     """Everything comparison can be told."""
 
@@ -263,10 +278,11 @@ class ComparisonSchema:
 def register_schemas() -> None:
     """Makes the schemas known to Hydra, under names the yaml files begin their defaults with."""
     store = ConfigStore.instance()
-    store.store(name="train_schema", node=_with_open_nodes(TrainSchema, "tune", "adapt"))
+    store.store(name="train_schema", node=_with_open_nodes(TrainSchema, "tune", "adapt", "consensus"))
     register_decode_schema()
     store.store(name="tune_lists_schema", node=_with_open_nodes(ListTuningSchema, "tune"))
     store.store(name="adapt_lists_schema", node=_with_open_nodes(ListAdaptationSchema, "adapt"))
+    store.store(name="consensus_lists_schema", node=_with_open_nodes(ListConsensusSchema, "consensus"))
     store.store(name="compare_schema", node=ComparisonSchema)
 
 
