@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # what few models have is imported when it is opened
     from jaxsmt.model.adaptation import Adaptation
     from jaxsmt.model.rescoring import Rescoring
     from jaxsmt.osm.models import OperationModels
+    from jaxsmt.tm.provenance import Provenance
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Model:
     finder: finds the development set that is nearest to text whose kind nobody names, if the model has several.
     rescoring: what rescores its translations, if it was tuned with some of that.
     operations: operation sequence models for it.
+    provenance: features of where rules were seen, if it has some.
     consensus: how translations are chosen from its lists; None: by their scores.
     more_labels: names of kinds of text that it has nothing for yet.
     """
@@ -103,6 +105,7 @@ class Model:
     adaptation: "Adaptation | None" = None
     rescoring: "Rescoring | None" = None
     operations: "OperationModels | None" = None
+    provenance: "Provenance | None" = None
     consensus: "ConsensusConfig | None" = None
     more_labels: tuple[str, ...] = ()
     finder: Labeller | None = None

@@ -187,7 +187,8 @@ def plain_translator(
     extra = [word for word in terms if word not in known.id_of or not word.isalnum()]
     words = Vocabulary((*known.words, *extra))
     matched = Vocabulary((*known.words, *map(model.target.matched, extra)))
-    rules = make_rules(model.rules.union, model.rules.usable, model.mixing.config, model.mixing.component_weights)
+    mixing, usable = model.mixing, model.rules.usable
+    rules = make_rules(model.rules.union, usable, mixing.config, mixing.component_weights, model.provenance)
     decoder = make_decoder(rules, [part.features(matched) for part in model.lms], config or model.search)
     return PlainTranslator(model, decoder, words, profile or model.profile(), glossary)
 

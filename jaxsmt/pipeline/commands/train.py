@@ -11,7 +11,14 @@ from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
 from jaxsmt.model.rescoring import RescoringTraining
-from jaxsmt.pipeline.assembly import first_draft, mixed_model, tuned_model, with_static_lms
+from jaxsmt.pipeline.assembly import (
+    check_provenance,
+    first_draft,
+    mixed_model,
+    tuned_model,
+    with_provenance,
+    with_static_lms,
+)
 from jaxsmt.pipeline.class_lms import class_lm_stages
 from jaxsmt.pipeline.commands.tune_lists import tuner_config
 from jaxsmt.pipeline.config.adapters import adapter_config
@@ -58,6 +65,7 @@ def train(config: DictConfig) -> float:
     check_names(sources, tm, extract)
     check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
     check_consensus(consensus, sources["dev"])
+    check_provenance(tm.features_of_counts, mixture, tuner)
     rescore, lm = room_config(RescoringTraining, config.rescore), room_config(LanguageModelConfig, config.lm)
     rescoring = chosen_rescoring(rescore, mixture, tuner, adapter)
     check_trained(mixture, tuner, rescoring is not None)
@@ -88,6 +96,7 @@ def train(config: DictConfig) -> float:
     used = [spec for part in dict.fromkeys(("dev", "adapt", *config.translate)) for spec in sources[part].values()]
     lines = [source for spec in used for source, _ in read_bitext(spec)]
     draft = first_draft(sides, components, lm_mixture, lms, search, weights, lines)
+    draft = with_provenance(draft, tm.features_of_counts)
     draft = mixed_model(store, draft, texts, development, extract, mixture)
     if config.lm.static:
         draft = with_static_lms(store, draft)
