@@ -127,6 +127,11 @@ def test_posteriors_of_several_systems_are_averaged():
     np.testing.assert_allclose(found, [*first / 2, 0.5, 1.0])
 
 
+def test_impossible_scores_have_no_say():
+    scores, offsets = np.array([-np.inf, 1.0, -np.inf]), np.array([0, 2, 3])
+    np.testing.assert_array_equal(posteriors(scores, offsets, [0.0, 2.0, 1e9]), [[0.5, 0.5, 1], [0, 1, 1], [0, 1, 1]])
+
+
 def lists_of(texts, scores, sentences, num):
     features = np.zeros((len(texts), 1))
     return nbest_from_rows(texts, features, np.array(sentences), num, ["F_0"], np.array(scores))

@@ -10,6 +10,7 @@ from jaxsmt.adapt.consensus.config import BLEU
 from jaxsmt.adapt.consensus.kernels import ListBatch, mean_utilities
 from jaxsmt.adapt.consensus.shared_ngrams import SharedItems, shared_items
 from jaxsmt.adapt.voting import best_rows
+from jaxsmt.common.progress import track
 from jaxsmt.common.ragged import Ragged, offsets_of
 from jaxsmt.common.sizes import power_of_four, power_of_two
 from jaxsmt.evaluate.bleu import ORDER as WORD_ORDER
@@ -18,6 +19,7 @@ from jaxsmt.evaluate.ngrams import ngram_totals
 from jaxsmt.evaluate.segments import Interner, characters
 
 _DECIMALS = 5  # of mean utilities: what differs by less is equal, so that rounding decides nothing
+_LOWEST = -1e200  # a score: less is as improbable
 _LISTS_AT_ONCE = 64  # whose n-grams are numbered together
 _CELLS_AT_ONCE = 1 << 22  # of [B, H, max(H, V)]
 
@@ -32,33 +34,34 @@ def posteriors(
     """
     lists = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     systems = np.zeros(len(scores), np.int64) if systems is None else systems
-    parts, group = np.unique(lists * (systems.max(initial=0) + 1) + systems, return_inverse=True)
-    highest = np.full(len(parts), -np.inf)
-    np.maximum.at(highest, group, scores)
-    part_lists = parts // (systems.max(initial=0) + 1)
-    share = 1.0 / np.bincount(part_lists, minlength=len(offsets))[part_lists]  # [parts]
-    behind = np.where(scores == highest[group], 0.0, scores - highest[group])
-    weights = np.exp(np.where(behind == 0, 0.0, np.asarray(gammas, np.float64)[:, None] * behind))
+    num_systems = int(systems.max(initial=0)) + 1
+    parts, group = np.unique(lists * num_systems + systems, return_inverse=True)  # lists of one system
+    share = 1.0 / np.bincount(parts // num_systems, minlength=1)[parts // num_systems]
+    finite = np.maximum(scores, _LOWEST)
+    highest = np.full(len(parts), _LOWEST)
+    np.maximum.at(highest, group, finite)
+    weights = np.exp(np.asarray(gammas, np.float64)[:, None] * (finite - highest[group]))
     sums = np.stack([np.bincount(group, row, minlength=len(parts)) for row in weights])
     return weights / sums[:, group] * share[group]
 
 
 def choose(texts: Sequence[str], offsets: np.ndarray, probabilities: np.ndarray, utility: str) -> np.ndarray:
     """[G, B] int64: of each list the translation of highest mean utility, of equal ones the first; −1 for none."""
-    found = expected_utilities(texts, offsets, probabilities, utility)
+    found = expected_utilities(texts, offsets, probabilities, utility, has_bar=True)
     return np.stack([best_rows(row, offsets) for row in found])
 
 
 def expected_utilities(
-    texts: Sequence[str], offsets: np.ndarray, probabilities: np.ndarray, utility: str
+    texts: Sequence[str], offsets: np.ndarray, probabilities: np.ndarray, utility: str, has_bar: bool = False
 ) -> np.ndarray:
     """[G, K] float64: Σ_r p(r) u(h, r) over the list of each translation h, rounded to 5 decimals.
 
     texts: K translations; those of list b at offsets[b]:offsets[b + 1]. probabilities: [G, K].
-    Equal texts of a list are one translation, which has the sum of their probabilities.
+    Equal texts of a list are one translation, which has the sum of their probabilities. has_bar: shows progress.
     """
     found = np.zeros(probabilities.shape)
-    for first in range(0, len(offsets) - 1, _LISTS_AT_ONCE):
+    starts = range(0, len(offsets) - 1, _LISTS_AT_ONCE)
+    for first in track(starts, "comparing translations", len(starts)) if has_bar else starts:
         own = offsets[first : first + _LISTS_AT_ONCE + 1]
         part = slice(int(own[0]), int(own[-1]))
         found[:, part] = _block(texts[part], own - own[0], probabilities[:, part], utility)
