@@ -1,7 +1,7 @@
 """The model folder: all that decoding needs; but KenLM files that rescore stay where they are.
 
 model.json                   format version, names of components and language models, log-linear weights, weights of
-                             labels, rescoring
+                             labels, rescoring, provenance, consensus
 components/<name>/           one folder a component
 lm/                          the union of the language models, and their weights: see jaxsmt.model.language_models
 lm-<name>/                   further language models, each a feature of its own
@@ -66,6 +66,10 @@ def write_model(folder: Path, model: Model, files: ModelFiles) -> None:
     }
     if model.rescoring is not None:
         settings["rescoring"] = dataclasses.asdict(model.rescoring)
+    if model.provenance is not None:
+        settings["provenance"] = dataclasses.asdict(model.provenance)
+    if model.consensus is not None:
+        settings["consensus"] = dataclasses.asdict(model.consensus)
     with atomic_folder(folder) as temporary:
         for name, part in files.components.items():
             shutil.copytree(part, temporary / COMPONENTS / name, copy_function=shutil.copyfile)
@@ -148,6 +152,14 @@ def _further_parts(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
         from jaxsmt.osm.models import load_operation_models
 
         parts["operations"] = load_operation_models(folder / OPERATIONS)
+    if "provenance" in settings:
+        from jaxsmt.tm.provenance import Provenance
+
+        parts["provenance"] = from_values(Provenance, settings["provenance"])
+    if "consensus" in settings:
+        from jaxsmt.adapt.consensus.config import ConsensusConfig
+
+        parts["consensus"] = from_values(ConsensusConfig, settings["consensus"])
     return parts
 
 

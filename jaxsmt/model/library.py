@@ -31,7 +31,7 @@ class LoadedModel:
 
     @cached_property
     def translator(self) -> Translator:
-        """What translates: plain, voting, bagged or rescoring."""
+        """What translates: plain, voting, bagged, rescoring, or a consensus of their lists."""
         return make_translator(self.model)
 
     def translate(

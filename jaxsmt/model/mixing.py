@@ -17,6 +17,7 @@ from jaxsmt.tm.union import UnionView, build_union
 
 if TYPE_CHECKING:
     from jaxsmt.tm.component_table import ComponentTable
+    from jaxsmt.tm.provenance import Provenance
 
 COUNTS, LINEAR, LOG_LINEAR, FILL_UP = "counts", "linear", "loglinear", "fillup"
 ENSEMBLES = ("wsum", "wmax", "prod", "switch_max", "switch_sum")
@@ -133,9 +134,16 @@ class Rules:
 
 def make_rules(
     union: UnionView, components: Sequence[Component], config: MixingConfig,
-    component_weights: Sequence[Sequence[float]] = (),
+    component_weights: Sequence[Sequence[float]] = (), provenance: "Provenance | None" = None,
 ) -> RuleModel:  # fmt: skip
-    """Rules of all components under the operation of a configuration; component_weights: [D, 4] of an ensemble."""
+    """Rules of all components under the operation of a configuration; component_weights: [D, 4] of an ensemble.
+
+    provenance: features of where rules were seen, behind all others.
+    """
+    if provenance is not None:
+        from jaxsmt.search.rules.provenance import provenance_rules
+
+        return provenance_rules(make_rules(union, components, config, component_weights), union, provenance)
     if config.operation == COUNTS:
         return mixed_rules(union)
     # most models add counts, and need not load the other operations

@@ -20,9 +20,11 @@ from jaxsmt.text.encoding import TextSide
 from jaxsmt.tm.weights import FEATURE_NAMES, check_weights
 
 if TYPE_CHECKING:  # what few models have is imported when it is opened
+    from jaxsmt.adapt.consensus.config import ConsensusConfig
     from jaxsmt.model.adaptation import Adaptation
     from jaxsmt.model.rescoring import Rescoring
     from jaxsmt.osm.models import OperationModels
+    from jaxsmt.tm.provenance import Provenance
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Model:
     finder: finds the development set that is nearest to text whose kind nobody names, if the model has several.
     rescoring: what rescores its translations, if it was tuned with some of that.
     operations: operation sequence models for it.
+    provenance: features of where rules were seen, if it has some.
+    consensus: how translations are chosen from its lists; None: by their scores.
     more_labels: names of kinds of text that it has nothing for yet.
     """
 
@@ -101,6 +105,8 @@ class Model:
     adaptation: "Adaptation | None" = None
     rescoring: "Rescoring | None" = None
     operations: "OperationModels | None" = None
+    provenance: "Provenance | None" = None
+    consensus: "ConsensusConfig | None" = None
     more_labels: tuple[str, ...] = ()
     finder: Labeller | None = None
 
@@ -130,8 +136,10 @@ class Model:
 
     @property
     def unadapted(self) -> "Model":
-        """The model as it was before its adaptation."""
-        return dataclasses.replace(self, adaptation=None)
+        """The model as it was before its adaptation; a consensus was tuned with it, so it goes too."""
+        if self.adaptation is None:
+            return self
+        return dataclasses.replace(self, adaptation=None, consensus=None)
 
     def labeller(self, name: str | None = None) -> Labeller:
         """What labels lines: the model's own classes or clusters, or else the given name where the model knows it.

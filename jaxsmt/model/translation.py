@@ -187,16 +187,22 @@ def plain_translator(
     extra = [word for word in terms if word not in known.id_of or not word.isalnum()]
     words = Vocabulary((*known.words, *extra))
     matched = Vocabulary((*known.words, *map(model.target.matched, extra)))
-    rules = make_rules(model.rules.union, model.rules.usable, model.mixing.config, model.mixing.component_weights)
+    mixing, usable = model.mixing, model.rules.usable
+    rules = make_rules(model.rules.union, usable, mixing.config, mixing.component_weights, model.provenance)
     decoder = make_decoder(rules, [part.features(matched) for part in model.lms], config or model.search)
     return PlainTranslator(model, decoder, words, profile or model.profile(), glossary)
 
 
 def make_translator(model: Model, config: SearchConfig | None = None, glossary: Glossary | None = None) -> Translator:
-    """Makes a model ready, with its adaptation or rescoring if it has one."""
+    """Makes a model ready, with its adaptation or rescoring if it has one, and with its consensus."""
     plain = plain_translator(model, None, config, glossary)
     more = model.adaptation or model.rescoring  # training makes no model with both
-    return plain if more is None else more.translator(plain)
+    translator: Translator = plain if more is None else more.translator(plain)
+    if model.consensus is None:
+        return translator
+    from jaxsmt.model.reranking.consensus import consensus_translator  # what is not there need not be imported
+
+    return consensus_translator(plain, translator, model.consensus)
 
 
 def stacked(profiles: Sequence[Profile]) -> tuple[SearchWeights, np.ndarray, tuple[np.ndarray, ...]]:

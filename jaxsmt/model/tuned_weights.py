@@ -12,6 +12,7 @@ from jaxsmt.search.weights import OWN_FEATURES, SearchWeights
 
 if TYPE_CHECKING:
     from jaxsmt.search.nbest.rescoring import FeatureVectors
+    from jaxsmt.tm.provenance import Provenance
 
 TUNED = ("rule", "lm", "word_penalty", "phrase_penalty")  # the unknown-word weight stays: it separates nothing
 
@@ -57,8 +58,13 @@ def weights_and_more(vector: np.ndarray, start: SearchWeights) -> tuple[SearchWe
     return weights_of(first, start), _scaled(more, first, start)
 
 
-def fitting_weights(weights: SearchWeights, config: MixingConfig, num_components: int) -> SearchWeights:
-    """Weights of the four features as weights of what the operation makes of them, which give about the same scores."""
+def fitting_weights(
+    weights: SearchWeights, config: MixingConfig, num_components: int, provenance: "Provenance | None" = None
+) -> SearchWeights:
+    """Weights of the four features as weights of what the operation makes of them, which give about the same scores.
+
+    Features of where rules were seen have weights of 0 before tuning.
+    """
     rule, reordering = np.array(weights.rule), np.array(weights.reordering)
     if config.operation == LOG_LINEAR:
         rule, reordering = (np.tile(part, num_components) / num_components for part in (rule, reordering))
@@ -66,6 +72,8 @@ def fitting_weights(weights: SearchWeights, config: MixingConfig, num_components
         rule = np.concatenate([rule, np.zeros(num_components - 1)])
     elif config.is_ensemble:
         rule = np.array([norm_of(weights)])
+    if provenance is not None:
+        rule = np.concatenate([rule, np.zeros(provenance.num_features(num_components))])
     return dataclasses.replace(weights, rule=tuple(rule.tolist()), reordering=tuple(reordering.tolist()))
 
 

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.tm.component import Component, load_component
+from jaxsmt.tm.provenance import Provenance
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,24 @@ def _own_features(search: SearchConfig, components: Sequence[Component]) -> tupl
     return tuple(name for name in search.own_features if name != "reordering" or has_orientations)
 
 
+def check_provenance(provenance: Provenance | None, config: MixingConfig, tuner: Any) -> None:
+    """Raises UserError, before any work is done, where features of where rules were seen cannot be had."""
+    if provenance is None:
+        return
+    if tuner is None:
+        raise UserError("tm.provenance has weights to tune: choose a tuner too, for instance tune=mira")
+    if config.is_ensemble:
+        raise UserError(
+            f"tm.provenance and ensembles ({config.operation}) do not go together: choose another mixture=… or "
+            "tm.provenance=none"
+        )
+
+
+def with_provenance(draft: Draft, provenance: Provenance | None) -> Draft:
+    """The model with features of where rules were seen, before `mixed_model` gives them weights; None: without."""
+    return dataclasses.replace(draft, model=dataclasses.replace(draft.model, provenance=provenance))
+
+
 def mixed_model(
     store: Store, draft: Draft, texts: Sequence[ComponentText], development: Sequence[DevelopmentSet],
     extract: ExtractConfig, config: MixingConfig,
@@ -124,7 +144,7 @@ def mixed_model(
     own_weights = (normalised_rule(weights),) * num if config.is_ensemble else ()
     model = dataclasses.replace(
         draft.model,
-        weights=fitting_weights(weights, config, num),
+        weights=fitting_weights(weights, config, num, draft.model.provenance),
         mixing=Mixing(config, own_weights, found),
         clusters=None if clusters is None else load_clusters(clusters.folder),
         finder=None if finder is None else load_finder(finder.folder),

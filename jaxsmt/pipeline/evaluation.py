@@ -1,4 +1,4 @@
-"""What a model makes of development and test sets: with and without the weights of their domain, and adapted."""
+"""What a model makes of development and test sets: with and without weights of their domain, adapted, by consensus."""
 
 import json
 from collections import Counter
@@ -11,13 +11,14 @@ from jaxsmt.common.progress import track
 from jaxsmt.evaluate.scores import Scores, corpus_scores
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.reranking.bagging import BaggedTranslator
+from jaxsmt.model.reranking.consensus import consensus_translator
 from jaxsmt.model.source_text import SourceText, source_text
 from jaxsmt.model.translation import PlainTranslator, Translator, plain_translator
 from jaxsmt.pipeline.bag_report import BagReport, joined
 from jaxsmt.pipeline.standard import unknown_lines
 from jaxsmt.text.reading import BitextSource, read_bitext
 
-UNWEIGHTED, OWN, ADAPTED = "unweighted", "own domain", "adapted"
+UNWEIGHTED, OWN, ADAPTED, CONSENSUS = "unweighted", "own domain", "adapted", "consensus"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class ScoreTable:
 def evaluate_model(
     model: Model, parts: Mapping[str, Mapping[str, BitextSource]], output_dir: Path, all_ways: bool = True
 ) -> ScoreTable:
-    """Translates every set unweighted; where the model has its label or clusters, with the label's weights; adapted.
+    """Translates every set unweighted; where the model has its label or clusters, with the label's weights; adapted;
+    and by consensus in the last of these ways.
 
     all_ways: otherwise only the last of these ways that the model has.
     Translations, lists of unknown words and, from a bag, what fewer members make of each set and of all, go to
@@ -56,6 +58,8 @@ def evaluate_model(
         for name, profiles in ways if all_ways else ways[-1:]:
             report = _bag_report(model, name, references)
             translator = base if name != ADAPTED else _adapted(plain, report)
+            if name == CONSENSUS:
+                translator = _consensus(plain, base, ADAPTED in dict(ways))
             translated = translator.translate(text, profiles)
             if report is not None:
                 write_text(output_file(output_dir, part, domain, "members"), report.table())
@@ -83,6 +87,8 @@ def weightings(model: Model, text: SourceText, domain: str) -> dict[str, list[Pr
         labels = model.labeller(domain).labels_of(text.tokens)
         if any(model.adaptation.is_for(label) for label in labels):
             found[ADAPTED] = model.profiles(labels)
+    if model.consensus is not None:
+        found[CONSENSUS] = list(found.values())[-1]
     return found
 
 
@@ -100,6 +106,12 @@ def _adapted(plain: PlainTranslator, report: BagReport | None) -> Translator:
         return BaggedTranslator(plain, report.bag, observe_fn=report.add)
     assert plain.model.adaptation is not None
     return plain.model.adaptation.translator(plain)
+
+
+def _consensus(plain: PlainTranslator, base: Translator, is_adapted: bool) -> Translator:
+    """What chooses from the lists of the model as it is adapted, or as it is otherwise (base)."""
+    assert plain.model.consensus is not None
+    return consensus_translator(plain, _adapted(plain, None) if is_adapted else base, plain.model.consensus)
 
 
 def unknown_file(output_dir: Path, part: str, domain: str) -> Path:

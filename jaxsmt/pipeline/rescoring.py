@@ -1,7 +1,8 @@
-"""Rescoring in training and decoding: what it goes together with, and what a command line changes in it."""
+"""Rescoring in training and decoding: what it goes with, and what a command line changes in it and in a consensus."""
 
 from typing import Any
 
+from jaxsmt.adapt.consensus.config import ConsensusConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.model.mixing import MixingConfig
@@ -39,4 +40,15 @@ def changed_rescoring(stored: Rescoring | None, node: Any) -> Rescoring | None:
         return stored.changed(with_overrides(RescoringConfig(nbest=stored.nbest), node))
     if any(value is not None for value in node.values()):
         raise UserError("the model has no weight to rescore with: train it with rescore.kenlm=[…], or leave that out")
+    return None
+
+
+def changed_consensus(stored: ConsensusConfig | None, node: Any) -> ConsensusConfig | None:
+    """What a model has, with the keys of an overrides node that were given; a scale of scores is enough for others."""
+    if stored is not None:
+        return with_overrides(stored, node)
+    if node.gamma is not None:
+        return with_overrides(ConsensusConfig(), node)
+    if any(value is not None for value in node.values()):
+        raise UserError("the model has no consensus: give consensus.gamma too, or train it with consensus=mbr")
     return None

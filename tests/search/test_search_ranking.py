@@ -15,9 +15,11 @@ from jaxsmt.search.rules.ensemble import MIXING, EnsembleConfig
 from jaxsmt.search.rules.ensemble_spans import ensemble_rules
 from jaxsmt.search.rules.grammar import Programs
 from jaxsmt.search.rules.model import feature_bounds, mixed_rules
+from jaxsmt.search.rules.provenance import provenance_rules
 from jaxsmt.search.weights import SearchWeights, distinct_profiles
 from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.features import application_features
+from jaxsmt.tm.provenance import Provenance
 from jaxsmt.tm.union import build_union
 from tests.tm.small_models import random_model, to_component
 
@@ -70,7 +72,7 @@ def mixtures():
     return mixture
 
 
-@pytest.mark.parametrize("kind", ["counts", "negative", "wsum", "wmax", "prod"])
+@pytest.mark.parametrize("kind", ["counts", "negative", "provenance", "wsum", "wmax", "prod"])
 @pytest.mark.parametrize("limit", [1, 2, 5, 100])
 def test_bounds_leave_the_best_rules(components, rules, kind, limit):
     if kind in MIXING:
@@ -81,6 +83,9 @@ def test_bounds_leave_the_best_rules(components, rules, kind, limit):
     matches = match_patterns(rules.grammar.trie, sentences, 4)
     of = np.array([0, 1, 1, 0, 0, 0])  # two different vectors w, and six λ
     rule = rng.uniform(0.1, 1, (2, 4)) * [1, 1, -1 if kind == "negative" else 1, 1]
+    if kind == "provenance":
+        rules = provenance_rules(rules, rules.union, Provenance((1.0, 3.0)))
+        rule = np.concatenate([rule, rng.normal(0, 2, (2, 9))], 1)
     rule, mixture = (rule[:, :1], mixtures()[:, 0]) if kind in MIXING else (rule, mixtures())
     weights = SearchWeights(rule[of], lm=np.array([0.1, 0.5])[of]).of_sentences(NUM_SENTENCES, rule.shape[1])
     profiles = distinct_profiles(weights, rules.check_mixture(mixture, NUM_SENTENCES), ())

@@ -82,6 +82,10 @@ class BaggedTranslator(RankingTranslator):
     def lines_at_once(self) -> int:
         return max(1, ROWS_AT_ONCE // len(self.members.weights))
 
+    @property
+    def num_votes(self) -> int:
+        return len(self.members.weights)
+
     def ranked(self, text: SourceText, rows: Sequence[int], profiles: Sequence[Profile]) -> RankedLists:
         """The lists of all members, merged, scored by the sum of their weights."""
         part, weights = text.take(rows), self._weights

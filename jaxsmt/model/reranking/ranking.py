@@ -1,4 +1,4 @@
-"""n-best lists that are ranked anew: what voting, bagged and rescoring translators share."""
+"""n-best lists that are ranked anew: what voting, bagged, rescoring and consensus translators share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -89,6 +89,11 @@ class RankingTranslator(ABC):
     def lines_at_once(self) -> int:
         """How many lines `ranked` may get."""
         return ROWS_AT_ONCE
+
+    @property
+    def num_votes(self) -> int:
+        """How many systems' scores a score is the sum of."""
+        return 1
 
     def is_for(self, label: str | None) -> bool:
         """Whether text with a label is ranked anew; all text is, unless a translator says otherwise."""

@@ -71,7 +71,7 @@ def _reranked(config: DictConfig, settings: BpaStageConfig, reader: _Reader) -> 
     """Bayesian predictive adaptation: the lists after reranking."""
     known, references = _with_references(config, "adaptation", reader)
     _check_lists(config)
-    weights = named_weights(known, _read_weights(config.weights_file))
+    weights = named_weights(known, read_weights(config.weights_file))
     lists = best_of_lists(with_features(reader.merged(config.nbest), known.feature_names), weights, settings.nbest)
     known = best_of_lists(known, weights, settings.nbest)
     votes, info = adapt(score_lists(known, references, with_ter=settings.oracle == "ter"), weights, settings)
@@ -89,7 +89,7 @@ def _reranked_online(config: DictConfig, settings: BpaStageConfig, reader: _Read
         raise UserError("online=true learns from references of the lists, which are not given: name references=[…]")
     goals = read_references(list(config.references))
     lists = reader.merged(config.nbest, len(goals))
-    weights = named_weights(lists, _read_weights(config.weights_file))
+    weights = named_weights(lists, read_weights(config.weights_file))
     state = online_bpa(weights, settings)
     with_ter = settings.oracle == "ter"
     if config.adaptation_nbest or config.adaptation_references:
@@ -115,7 +115,7 @@ def _bagged(config: DictConfig, settings: BaggingStageConfig, reader: _Reader) -
     known, references = _with_references(config, "dev", reader)
     if not config.nbest and config.member_weights is None:
         raise UserError("there is nothing to do: name lists to vote on, nbest=[…], or a folder, member_weights=…")
-    start = named_weights(known, _read_weights(config.weights_file))
+    start = named_weights(known, read_weights(config.weights_file))
     scored = score_lists(known, references, with_ter=settings.mert.metric == "ter")
     theta = tuned_weights(scored, start, settings)  # [M, F]
     if config.member_weights is not None:
@@ -147,7 +147,7 @@ def _with_references(config: DictConfig, part: str, reader: _Reader) -> tuple[NB
     return reader.merged(paths, len(goals)), goals
 
 
-def _read_weights(path: str | None) -> dict[str, float]:
+def read_weights(path: str | None) -> dict[str, float]:
     if path is None:
         raise UserError("the weights that the lists were decoded with are not given: name their file, weights_file=…")
     weights = {}

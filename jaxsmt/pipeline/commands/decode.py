@@ -23,7 +23,7 @@ from jaxsmt.model.model import Model
 from jaxsmt.model.source_text import SourceText, blocks_of, read_glossary, source_text
 from jaxsmt.model.translation import TranslatedLine, make_translator
 from jaxsmt.pipeline.config.rooms import with_overrides
-from jaxsmt.pipeline.rescoring import changed_rescoring
+from jaxsmt.pipeline.rescoring import changed_consensus, changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
 from jaxsmt.pipeline.translating.conversation import converse
 from jaxsmt.pipeline.translating.documents import document_format, translate_document
@@ -106,6 +106,7 @@ def load_model(config: DictConfig) -> Model:
     model = dataclasses.replace(model, rescoring=changed_rescoring(model.rescoring, config.rescore))
     if not config.adapted:
         model = model.unadapted
+    model = dataclasses.replace(model, consensus=changed_consensus(model.consensus, config.consensus))
     is_given = any(value is not None for value in config.weights.values())
     if is_given and model.adaptation is not None and model.adaptation.fixes_weights:
         raise UserError("weights and the model's adaptation exclude each other: add adapted=false to give weights")

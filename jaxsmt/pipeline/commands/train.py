@@ -11,12 +11,21 @@ from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
 from jaxsmt.model.rescoring import RescoringTraining
-from jaxsmt.pipeline.assembly import first_draft, mixed_model, tuned_model, with_static_lms
+from jaxsmt.pipeline.assembly import (
+    check_provenance,
+    first_draft,
+    mixed_model,
+    tuned_model,
+    with_provenance,
+    with_static_lms,
+)
 from jaxsmt.pipeline.class_lms import class_lm_stages
 from jaxsmt.pipeline.commands.tune_lists import tuner_config
 from jaxsmt.pipeline.config.adapters import adapter_config
+from jaxsmt.pipeline.config.consensus import consensus_config
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import CLASS_MODEL, LanguageModelConfig, LinksConfig, TmConfig, bitext_source
+from jaxsmt.pipeline.consensus import check_consensus, with_consensus
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.operation_models import with_operation_models
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
@@ -52,9 +61,11 @@ def train(config: DictConfig) -> float:
     extract, mixture = room_config(ExtractConfig, config.extract), room_config(MixingConfig, config.mixture)
     lm_config = room_config(LanguageModelConfig, config.lm)
     tuner = tuner_config(config.tune) if config.tune.name != NO_TUNER else None
-    adapter = adapter_config(config.adapt)
+    adapter, consensus = adapter_config(config.adapt), consensus_config(config.consensus)
     check_names(sources, tm, extract)
     check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
+    check_consensus(consensus, sources["dev"])
+    check_provenance(tm.features_of_counts, mixture, tuner)
     rescore, lm = room_config(RescoringTraining, config.rescore), room_config(LanguageModelConfig, config.lm)
     rescoring = chosen_rescoring(rescore, mixture, tuner, adapter)
     check_trained(mixture, tuner, rescoring is not None)
@@ -85,6 +96,7 @@ def train(config: DictConfig) -> float:
     used = [spec for part in dict.fromkeys(("dev", "adapt", *config.translate)) for spec in sources[part].values()]
     lines = [source for spec in used for source, _ in read_bitext(spec)]
     draft = first_draft(sides, components, lm_mixture, lms, search, weights, lines)
+    draft = with_provenance(draft, tm.features_of_counts)
     draft = mixed_model(store, draft, texts, development, extract, mixture)
     if config.lm.static:
         draft = with_static_lms(store, draft)
@@ -96,6 +108,8 @@ def train(config: DictConfig) -> float:
         draft = tuned_model(store, draft, task)
     if adapter is not None:
         draft = adapted_model(store, draft, sources["adapt"], adapter, task)
+    if consensus is not None:
+        draft = with_consensus(store, draft, sources["dev"], consensus)
     draft.write(output_dir / "model")
     log.info("model: %s", output_dir / "model")
     scores = evaluate_model(draft.model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)

@@ -6,6 +6,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
+from jaxsmt.adapt.consensus.config import ConsensusConfig
 from jaxsmt.common.device import DeviceConfig
 from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.pipeline.config.rooms import overrides_schema_of, schema_of
@@ -32,6 +33,7 @@ DeviceSchema = schema_of(DeviceConfig)
 SearchOverrides = overrides_schema_of(SearchConfig)
 WeightsOverrides = overrides_schema_of(WeightsSchema)
 RescoringOverrides = overrides_schema_of(RescoringConfig)
+ConsensusOverrides = overrides_schema_of(ConsensusConfig)
 
 
 @dataclass
@@ -62,6 +64,7 @@ class DecodeSchema:
     search: SearchOverrides = field(default_factory=SearchOverrides)  # type: ignore[valid-type]
     weights: WeightsOverrides = field(default_factory=WeightsOverrides)  # type: ignore[valid-type]
     rescore: RescoringOverrides = field(default_factory=RescoringOverrides)  # type: ignore[valid-type]
+    consensus: ConsensusOverrides = field(default_factory=ConsensusOverrides)  # type: ignore[valid-type]
     device: DeviceSchema = field(default_factory=DeviceSchema)  # type: ignore[valid-type]
     quiet: bool = False
     debug: bool = False

@@ -25,10 +25,15 @@ GROUPS = {
     "weights": "log-linear weights before tuning",
     "tune": "the tuner of log-linear weights",
     "adapt": "adaptation after tuning",
+    "consensus": "translations chosen by score, or by minimum Bayes risk",
     "evaluate": "the test of significance",
     "device": "where programs run: processor, GPU or TPU, and how much of its memory they use",
 }
-REFUSED = {("tune-lists", "tune"): ("none",), ("adapt-lists", "adapt"): ("none", "recognise")}  # need a decoder
+REFUSED = {
+    ("tune-lists", "tune"): ("none",),
+    ("adapt-lists", "adapt"): ("none", "recognise"),  # which needs a decoder
+    ("consensus-lists", "consensus"): ("none",),
+}
 WIDTH = 110
 
 

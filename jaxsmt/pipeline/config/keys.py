@@ -25,10 +25,12 @@ def register_all_schemas() -> None:
 
 
 def known_keys(name: str) -> list[str]:
-    """Every key of a command, dotted, with those of all tuners and adapters if it has them."""
+    """Every key of a command, dotted, with those of all choices of tune, adapt and consensus if it has these."""
     from jaxsmt.pipeline.config.adapters import adapter_keys
+    from jaxsmt.pipeline.config.consensus import consensus_keys
     from jaxsmt.pipeline.config.tuners import tuner_keys
 
     schema = OmegaConf.create(ConfigStore.instance().load(f"{name}_schema.yaml").node)
-    named = [key for key in (*tuner_keys(), *adapter_keys()) if key.partition(".")[0] in schema]
+    every = (*tuner_keys(), *adapter_keys(), *(consensus_keys() if name != "decode" else ()))
+    named = [key for key in every if key.partition(".")[0] in schema]
     return [*all_keys(schema), *named]

@@ -31,6 +31,7 @@ from jaxsmt.search.chart.rows import COMBINATIONS, LINEAR
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.reading import BitextSource
+from jaxsmt.tm.provenance import Provenance
 from jaxsmt.tune.loop import LoopConfig
 
 
@@ -42,6 +43,8 @@ class TmConfig:
     folders: component folders made before, by name, that join those trained now.
     tables, lexical: Moses tables with a counts column, and the prefixes of their word counts, by name.
     export: writes all components as Moses tables to <output_dir>/moses.
+    provenance: features of the rules in each component: 'none'; 'seen': whether it has them; 'counts': how often.
+    count_bins: bins of such counts, see `Provenance`.
     """
 
     pairs_per_source: int | None = None
@@ -49,10 +52,22 @@ class TmConfig:
     tables: dict[str, str] = field(default_factory=dict)
     lexical: dict[str, str] = field(default_factory=dict)
     export: bool = False
+    provenance: str = "none"
+    count_bins: tuple[float, ...] = (1.0, 3.0, 15.0)
 
     def __post_init__(self) -> None:
+        if self.provenance not in ("none", "seen", "counts"):
+            raise UserError(f"tm.provenance is '{self.provenance}': choose one of none, seen, counts")
+        Provenance(self.count_bins)  # checks them
         if self.pairs_per_source is not None and self.pairs_per_source < 1:
             raise UserError(f"tm.pairs_per_source is {self.pairs_per_source}: give a number of at least 1, or null")
+
+    @property
+    def features_of_counts(self) -> Provenance | None:
+        """What `provenance` asks for."""
+        if self.provenance == "none":
+            return None
+        return Provenance(self.count_bins if self.provenance == "counts" else ())
 
 
 @dataclass(frozen=True)
@@ -197,6 +212,7 @@ class TrainSchema:
     weights: WeightsSchema = field(default_factory=WeightsSchema)
     tune: dict[str, Any] = field(default_factory=dict)
     adapt: dict[str, Any] = field(default_factory=dict)
+    consensus: dict[str, Any] = field(default_factory=dict)
     evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
     rescore: RescoringSchema = field(default_factory=RescoringSchema)  # type: ignore[valid-type]
     store: StoreSchema = field(default_factory=StoreSchema)  # type: ignore[valid-type]
@@ -249,6 +265,20 @@ class ListAdaptationSchema:
 
 
 @dataclass
+class ListConsensusSchema:
+    """Everything consensus_lists can be told."""
+
+    nbest: list[str] = field(default_factory=list)
+    dev_nbest: list[str] = field(default_factory=list)
+    dev_references: list[str] = field(default_factory=list)
+    weights_file: str | None = None
+    output: str | None = None
+    consensus: dict[str, Any] = field(default_factory=dict)
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass
 class ComparisonSchema:
     """Everything comparison can be told."""
 
@@ -263,10 +293,11 @@ class ComparisonSchema:
 def register_schemas() -> None:
     """Makes the schemas known to Hydra, under names the yaml files begin their defaults with."""
     store = ConfigStore.instance()
-    store.store(name="train_schema", node=_with_open_nodes(TrainSchema, "tune", "adapt"))
+    store.store(name="train_schema", node=_with_open_nodes(TrainSchema, "tune", "adapt", "consensus"))
     register_decode_schema()
     store.store(name="tune_lists_schema", node=_with_open_nodes(ListTuningSchema, "tune"))
     store.store(name="adapt_lists_schema", node=_with_open_nodes(ListAdaptationSchema, "adapt"))
+    store.store(name="consensus_lists_schema", node=_with_open_nodes(ListConsensusSchema, "consensus"))
     store.store(name="compare_schema", node=ComparisonSchema)
 
 

@@ -163,7 +163,8 @@ def tuning_stage(
 def model_settings(model: Model) -> dict[str, Any]:
     """What the translations of a model depend on, besides what it was made from; JSON."""
     lms = [[part.name, part.combination] for part in model.lms]
-    return {"lms": lms, **{name: dataclasses.asdict(getattr(model, name)) for name in ("search", "weights", "mixing")}}
+    parts = ("search", "weights", "mixing", *(() if model.provenance is None else ("provenance",)))
+    return {"lms": lms, **{name: dataclasses.asdict(getattr(model, name)) for name in parts}}
 
 
 def load_tuned(artefact: Artefact, rescoring: Rescoring | None = None) -> Tuned:

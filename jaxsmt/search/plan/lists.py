@@ -111,7 +111,8 @@ def rank_rules(
     """
     weights, profile_of_match = profiles.weights, profiles.of_sentence[matches.sentence]
     by_span, bounded = rules.by_span, rules.bounded
-    if by_span is not None or (weights.rule < 0).any():
+    num_bounds = 0 if bounded is None else weights.rule.shape[1] - bounded.num_exact
+    if by_span is not None or (weights.rule[:, :num_bounds] < 0).any():
         bounded = None  # there are no bounds from below
     is_shared = bounded is not None or by_span is not None
     of_sentence = _without_mixture(profiles)[profiles.of_sentence] if is_shared else profiles.of_sentence
@@ -176,7 +177,7 @@ def _by_bounds(
     """Pairs among which are the `limit` best of each (profile, list of `base`), scored.
 
     base: lists under profiles that stand for all which differ in the mixture only.
-    outside: [A] what counts in the ranking beside w·h; no rule weight of the profiles is negative.
+    outside: [A] what counts in the ranking beside w·h; no weight of a feature that is not its own bound is negative.
     """
     rule_weights, mixture = profiles.weights.rule, profiles.mixture
     num_base = max(len(base.profile), 1)

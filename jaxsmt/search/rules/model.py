@@ -105,6 +105,11 @@ class BoundedRules(RuleModel, Protocol):
     """
 
     @property
+    def num_exact(self) -> int:
+        """The last so many features are their bounds, so they may have negative weights."""
+        return 0
+
+    @property
     def bounds(self) -> np.ndarray:
         """[P, F], for any mixture."""
         ...

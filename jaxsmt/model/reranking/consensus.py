@@ -1,0 +1,66 @@
+"""Minimum Bayes risk in a model: of each list the translation that is most like all others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jaxsmt.adapt.consensus.config import ConsensusConfig
+from jaxsmt.adapt.consensus.risk import expected_utilities, posteriors
+from jaxsmt.common.ragged import offsets_of
+from jaxsmt.model.model import Profile
+from jaxsmt.model.reranking.ranking import RankedLists, RankingTranslator
+from jaxsmt.model.rescoring import Rescoring
+from jaxsmt.model.source_text import SourceText
+from jaxsmt.model.translation import PlainTranslator, Translator
+
+
+@dataclass(frozen=True)
+class ConsensusTranslator(RankingTranslator):
+    """The translation of highest mean utility in the lists of another translator, of equal ones that of highest score.
+
+    ranker: what makes the lists; text that it does not rank is translated plainly.
+    """
+
+    ranker: RankingTranslator
+    config: ConsensusConfig
+
+    @property
+    def lines_at_once(self) -> int:
+        return self.ranker.lines_at_once
+
+    def is_for(self, label: str | None) -> bool:
+        """Whether text with a label has lists."""
+        return self.ranker.is_for(label)
+
+    def ranked(self, text: SourceText, rows: Sequence[int], profiles: Sequence[Profile]) -> RankedLists:
+        """The ranker's lists, scored by mean utility."""
+        found = self.lists(text, rows, profiles)
+        probabilities = posteriors(found.scores, found.offsets, [self.config.gamma])
+        return replace(
+            found, scores=expected_utilities(found.texts, found.offsets, probabilities, self.config.utility)[0]
+        )
+
+    def lists(self, text: SourceText, rows: Sequence[int], profiles: Sequence[Profile]) -> RankedLists:
+        """The best translations of the ranker's lists, best first, with the mean score of those who vote."""
+        found = self.ranker.ranked(text, rows, profiles)
+        orders = [found.order(line, self.config.nbest) for line in range(len(rows))]
+        places = np.concatenate([np.zeros(0, np.int64), *orders])
+        return RankedLists(
+            found.rows,
+            found.arrays,
+            offsets_of(np.array([len(order) for order in orders], np.int64)),
+            found.hypotheses[places],
+            found.members[places],
+            [found.texts[place] for place in places.tolist()],
+            found.features[places],
+            found.scores[places] / self.ranker.num_votes,
+        )
+
+
+def consensus_translator(plain: PlainTranslator, base: Translator, config: ConsensusConfig) -> ConsensusTranslator:
+    """What translates with a consensus; base: what translates without, whose lists it takes if it has some."""
+    if isinstance(base, RankingTranslator):
+        return ConsensusTranslator(plain, base, config)
+    own_lists = Rescoring((), (), config.nbest).translator(plain)  # with nothing that rescores
+    return ConsensusTranslator(plain, own_lists, config)
