@@ -4,4 +4,6 @@
     operations  from pairs and links to operations, and back
     table       operations as words of a vocabulary
     models      n-gram models of operations, mixed, that score translations
+    phrases     the operations of phrases, as a search appends them
+    derivations the operations of derivations of phrases
 """

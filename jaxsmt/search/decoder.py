@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from jaxsmt.common.devices.room import fits, within_room
+from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.lm.automaton import Automaton
 from jaxsmt.search.chart.kernel import IMPOSSIBLE, Chart, fill_chart
@@ -31,6 +32,9 @@ from jaxsmt.search.stack.decoder import StackDecoder, stack_decoder
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.weights import Profiles
 from jaxsmt.text.vocabulary import NONTERMINALS
+
+if TYPE_CHECKING:
+    from jaxsmt.osm.models import OperationModels
 
 __all__ = [
     "AnyDecoder", "Decoder", "LmFeatures", "Request", "SearchConfig", "StackDecoder", "complete_request",
@@ -64,6 +68,11 @@ class Decoder:
     def lms(self) -> tuple[SearchLm, ...]:
         """The language models."""
         return tuple(own.lm for own in self.targets)
+
+    @property
+    def lm_names(self) -> tuple[str, ...]:
+        """Of the features of the language models."""
+        return tuple(name for own in self.targets for name in own.names)
 
     def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
         """The best derivation of every sentence; `sizes` fixes the static sizes instead of choosing them."""
@@ -127,17 +136,24 @@ AnyDecoder = Decoder | StackDecoder
 
 def make_decoder(
     rules: RuleModel, lms: Automaton | Sequence[LmFeatures], config: SearchConfig | None = None,
-    lm_ids: np.ndarray | None = None,
+    lm_ids: np.ndarray | None = None, operations: "OperationModels | None" = None,
 ) -> AnyDecoder:  # fmt: skip
     """Compiles all target sides for the language models.
 
     lms: at least one, or the automaton of one alone; lm_ids: [V] the ids of target words in that automaton; None: it
       uses the rules' target vocabulary.
+    operations: models that the stack search has as one more, the last of `SearchWeights.lm` and of mixtures.
     """
     sources = [LmFeatures(lms, lm_ids)] if isinstance(lms, Automaton) else list(lms)
     config = (config or SearchConfig()).for_phrases(not np.isin(rules.grammar.source_sides, NONTERMINALS).any())
     targets = tuple(target_programs(source, rules.grammar) for source in sources)
-    return stack_decoder(rules, targets, config) if config.kind == "stack" else Decoder(rules, targets, config)
+    if config.kind == "stack":
+        return stack_decoder(rules, targets, config, operations)
+    if operations is not None:
+        raise UserError(
+            "operation sequence models are searched with by kind 'stack', not by 'chart': rescore lists with them"
+        )
+    return Decoder(rules, targets, config)
 
 
 def _batches(matches: Matches, lengths: np.ndarray, sizes: Sizes, config: SearchConfig) -> list[np.ndarray]:
