@@ -34,16 +34,13 @@ def keep_best(search: ChartSearch, first_cell: Array, found: Found, state: Chart
     flat = jnp.take_along_axis(lane, chosen, 1).reshape(-1)
     pieces = jax.tree.map(lambda array: array[..., flat], found.pieces)
     first_row = state.rows[0].shape[0] - chart.score.size
+    score, group, choice = (_written(old, new, first_cell) for old, new in zip(chart[:3], best, strict=True))
     return ChartState(
         tuple(
             _written(old, pack(piece), first_row + first_cell * kept)
             for old, piece in zip(state.rows, pieces, strict=True)
         ),
-        Chart(
-            *(_written(old, new, first_cell) for old, new in zip(chart[:3], best, strict=True)),
-            edges,
-            chart.num_scored + is_real.sum(dtype=jnp.int32),
-        ),
+        Chart(score, group, choice, edges, chart.num_scored + is_real.sum(dtype=jnp.int32)),
     )
 
 
