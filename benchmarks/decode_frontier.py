@@ -1,8 +1,8 @@
 """Score against time: the chart at five beams beside Moses' incremental search (Heafield et al. 2013).
 
 The two count unknown words differently, so only sentences without any are compared. The others of the task, those with
-unknown words, are the development part, where the three wide beams were chosen (what earlier beams score on the
-sentences compared had been seen).
+unknown words, are the development part; scores rise there too. The fourth beam was chosen there, as the cheapest of
+equal scores; of the others the scores on the sentences compared were known as well.
 """
 
 from pathlib import Path
