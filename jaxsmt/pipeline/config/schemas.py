@@ -279,6 +279,7 @@ class ListConsensusSchema:
     weights_file: str | None = None
     output: str | None = None
     consensus: dict[str, Any] = field(default_factory=dict)
+    device: DeviceSchema = field(default_factory=DeviceSchema)
     quiet: bool = False
     debug: bool = False
 
