@@ -17,9 +17,9 @@ from jaxsmt.common.ragged import Ragged
 from jaxsmt.lm.automaton import Automaton, load_automaton, to_device
 from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.osm.operations import Operations, operations_of
-from jaxsmt.osm.table import OperationTable, source_words
+from jaxsmt.osm.table import OperationTable, rarity_by_place, source_words
 from jaxsmt.text.bitext import Bitext
-from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary, load_vocabulary
+from jaxsmt.text.vocabulary import load_vocabulary
 
 AUTOMATON, VOCABULARY, TARGET_WORDS, WEIGHTS = "automaton.safetensors", "vocabulary.txt", "target.txt", "weights.json"
 EQUAL = "equal"
@@ -52,13 +52,6 @@ class OperationModels:
         mixture = np.array([by_label[label] for label in labels], np.float64).reshape(len(labels), len(self.names))
         log_p = _mixed(found.values.astype(np.float64), mixture[found.row_index])
         return np.bincount(found.row_index, log_p, minlength=len(labels))
-
-
-def rarity_by_place(target: Vocabulary) -> np.ndarray:
-    """[V] int64 of ids whose words are sorted by falling frequency; an unknown word is the rarest."""
-    rarity = np.arange(len(target))
-    rarity[UNKNOWN] = len(target)
-    return rarity
 
 
 def load_operation_models(folder: Path) -> OperationModels:

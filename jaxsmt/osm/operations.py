@@ -12,6 +12,8 @@ Target words are written from left to right; source words are put at a cursor, w
 
 Unlinked source words follow the word before them; those that begin a sentence come first. Between words of one gap
 the cursor moves by a further gap alone, where the paper jumps forward and back.
+Where the source is cut into phrases, unlinked words stay in theirs: those that begin a phrase come right before its
+first linked word. So a linked word and what belongs to it are a block of words, and the blocks are what is ordered.
 """
 
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ import numpy as np
 from jaxsmt.common.ragged import Ragged, offsets_of, ranges, ranks_in_runs
 from jaxsmt.osm.cepts import Units, units_of
 from jaxsmt.text.bitext import Bitext
+from jaxsmt.text.vocabulary import PAD
 
 # an operation is a row of symbols; a symbol is NUM_KINDS · value + kind
 NUM_KINDS = 4
@@ -44,6 +47,21 @@ class Operations:
     offsets: np.ndarray
 
 
+class PlacedOperations(NamedTuple):
+    """Operations, and where they come from: U units, and A visits of blocks of source words.
+
+    first_of_unit: [U + 1] int64, the first operation of each unit.
+    unit: [A] int64 ascending; num_moves: [A] gaps and jumps before the block; begin, end: [A] the block's places.
+    """
+
+    operations: Operations
+    first_of_unit: np.ndarray
+    unit: np.ndarray
+    num_moves: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+
+
 class _Visits(NamedTuple):
     """The linked source words in the order in which they are put, A of them; all numbers are of words with links.
 
@@ -61,11 +79,24 @@ class _Visits(NamedTuple):
     gap_after: np.ndarray
 
 
-def operations_of(bitext: Bitext, links: Ragged, rarity: np.ndarray) -> Operations:
-    """The operations of all pairs; links and rarity as in `units_of`."""
+def operations_of(bitext: Bitext, links: Ragged, rarity: np.ndarray, begins: np.ndarray | None = None) -> Operations:
+    """The operations of all pairs; links and rarity as in `units_of`.
+
+    begins: [S'] bool of source places, where phrases begin, each of which has a linked word; None: there are none.
+    A target word PAD is not there: what is linked to it alone is generated in its turn, without target words.
+    """
+    return placed_operations(bitext, links, rarity, begins).operations
+
+
+def placed_operations(
+    bitext: Bitext, links: Ragged, rarity: np.ndarray, begins: np.ndarray | None = None
+) -> PlacedOperations:
+    """`operations_of`, and where they come from."""
     units = units_of(bitext, links, rarity)
     first_word = np.searchsorted(units.source, bitext.source.offsets)
-    return _written(bitext, units, first_word, _visits(units, first_word))
+    return _written(
+        bitext, units, _blocks(units, first_word, bitext.source.offsets, begins), _visits(units, first_word)
+    )
 
 
 def _visits(units: Units, first_word: np.ndarray) -> _Visits:
@@ -113,37 +144,60 @@ def _gaps_from(word: np.ndarray, done: np.ndarray, time: np.ndarray) -> np.ndarr
     return found
 
 
-def _written(bitext: Bitext, units: Units, first_word: np.ndarray, visits: _Visits) -> Operations:
+class _Blocks(NamedTuple):
+    """How many unlinked source words come first in each pair [R], and right before and after each linked word [A]."""
+
+    first: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+
+def _written(bitext: Bitext, units: Units, blocks: _Blocks, visits: _Visits) -> PlacedOperations:
     """Lays out the operations: of each pair what begins it, then unit by unit unlinked target words and visits."""
-    source, target = bitext.source, bitext.target
-    leading, trailing = _unlinked(units, first_word, source.offsets)
-    trailing = trailing[visits.word]
+    source, target, first = bitext.source, bitext.target, blocks.first
+    before, after = blocks.before[visits.word], blocks.after[visits.word]
     alone = np.flatnonzero(np.bincount(units.unit, minlength=len(units.first_target)) == 0)
     moves = np.stack([visits.gap, visits.forward, visits.back > 0, visits.gap_after])
-    sizes = [leading, np.ones_like(alone), moves.sum(0) + 1 + trailing]
+    sizes = [first, np.ones_like(alone), moves.sum(0) + before + 1 + after]
     row_of_unit = np.searchsorted(target.offsets, units.first_target, side="right") - 1
     first_unit = np.searchsorted(row_of_unit, np.arange(len(bitext)))
     at_pair, at_alone, at_visit = _starts([first_unit, alone, visits.unit], sizes)
     # one symbol for all operations but cepts
     symbols = np.full(sum(int(part.sum()) for part in sizes), CONTINUE, np.int64)
+    first_of_unit = np.full(len(units.first_target) + 1, len(symbols))
+    first_of_unit[alone], first_of_unit[visits.unit[visits.is_first]] = at_alone, at_visit[visits.is_first]
     plain = np.full_like(visits.back, GAP), np.full_like(visits.back, FORWARD)
     for happens, symbol in zip(moves, (*plain, visits.back * NUM_KINDS + BACK, plain[0]), strict=True):
         symbols[at_visit[happens]] = symbol[happens]
         at_visit = at_visit + happens
     symbols[at_alone] = _words(target, units.first_target[alone]) + TARGET
-    symbols[ranges(at_pair, leading)[0]] = _words(source, ranges(source.offsets[:-1], leading)[0]) + SOURCE
-    after = units.source[visits.word] + 1
-    symbols[ranges(at_visit + 1, trailing)[0]] = _words(source, ranges(after, trailing)[0]) + SOURCE
-    rows = _with_cepts(bitext, units, visits, symbols, at_visit[visits.is_first])
-    return Operations(rows, np.append(at_pair, len(symbols)))
+    place = units.source[visits.word]
+    unlinked = (at_pair, source.offsets[:-1], first), (at_visit, place - before, before), (
+        at_visit + before + 1, place + 1, after,
+    )  # fmt: skip
+    for at, begin, size in unlinked:
+        symbols[ranges(at, size)[0]] = _words(source, ranges(begin, size)[0]) + SOURCE
+    rows = _with_cepts(bitext, units, visits, symbols, (at_visit + before)[visits.is_first])
+    operations = Operations(rows, np.append(at_pair, len(symbols)))
+    return PlacedOperations(
+        operations, first_of_unit, visits.unit, moves.sum(0), place - before, place + 1 + after
+    )  # fmt: skip
 
 
-def _unlinked(units: Units, first_word: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many unlinked source words begin each pair [R], and how many follow each linked one [A]."""
-    ends = np.append(units.source, offsets[-1])
+def _blocks(units: Units, first_word: np.ndarray, offsets: np.ndarray, begins: np.ndarray | None) -> _Blocks:
+    """offsets: [R + 1] of the pairs' source words."""
+    linked = units.source
+    if begins is not None:
+        starts = np.append(np.flatnonzero(begins), offsets[-1])
+        phrase = np.searchsorted(starts, linked, side="right") - 1
+        is_first, is_last = np.diff(phrase, prepend=-1) != 0, np.diff(phrase, append=-1) != 0
+        before = np.where(is_first, linked - starts[phrase], 0)
+        following = np.where(is_last, starts[phrase + 1], np.append(linked[1:], offsets[-1]))
+        return _Blocks(np.zeros(len(offsets) - 1, np.int64), before, following - linked - 1)
+    ends = np.append(linked, offsets[-1])
     end_of_pair = np.repeat(offsets[1:], np.diff(first_word))
-    leading = np.minimum(ends[first_word[:-1]], offsets[1:]) - offsets[:-1]
-    return leading, np.minimum(ends[1:], end_of_pair) - units.source - 1
+    first = np.minimum(ends[first_word[:-1]], offsets[1:]) - offsets[:-1]
+    return _Blocks(first, np.zeros_like(linked), np.minimum(ends[1:], end_of_pair) - linked - 1)
 
 
 def _starts(keys: list[np.ndarray], sizes: list[np.ndarray]) -> list[np.ndarray]:
@@ -163,7 +217,11 @@ def _with_cepts(bitext: Bitext, units: Units, visits: _Visits, symbols: np.ndarr
     """Rows of the symbols [O], and of all words of a cept at each of `at` [cepts]."""
     linked = visits.unit[visits.is_first]  # units that are cepts
     num_sources = np.bincount(visits.unit, minlength=len(units.first_target))[linked]
-    num_targets = np.diff(units.first_target, append=len(units.unit_of_target))[linked]
+    first_target = units.first_target[linked]
+    target, owner = ranges(first_target, np.diff(units.first_target, append=len(units.unit_of_target))[linked])
+    is_there = bitext.target.values[target] != PAD
+    target, owner = target[is_there], owner[is_there]
+    num_targets = np.bincount(owner, minlength=len(linked))
     lengths = np.ones(len(symbols), np.int64)
     lengths[at] = num_sources + num_targets
     offsets = offsets_of(lengths)
@@ -171,8 +229,7 @@ def _with_cepts(bitext: Bitext, units: Units, visits: _Visits, symbols: np.ndarr
     values[offsets[:-1]] = symbols
     cept = np.cumsum(visits.is_first) - 1
     values[offsets[at][cept] + ranks_in_runs(visits.unit)] = _words(bitext.source, units.source[visits.word]) + SOURCE
-    target, owner = ranges(units.first_target[linked], num_targets)
-    place = (offsets[at] + num_sources)[owner] + target - units.first_target[linked][owner]
+    place = (offsets[at] + num_sources)[owner] + target - first_target[owner]
     values[place] = _words(bitext.target, target) + TARGET
     return Ragged(values, offsets)
 

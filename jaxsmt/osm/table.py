@@ -44,6 +44,13 @@ class OperationTable:
         return _Trie.of(Ragged(values, offsets_of(lengths)))[0]
 
 
+def rarity_by_place(target: Vocabulary) -> np.ndarray:
+    """[V] int64 of ids whose words are sorted by falling frequency; an unknown word is the rarest."""
+    rarity = np.arange(len(target))
+    rarity[UNKNOWN] = len(target)
+    return rarity
+
+
 def number_operations(operations: Operations, source: Vocabulary, target: Vocabulary) -> tuple[Ragged, OperationTable]:
     """The operations of each pair as ids, and all that occur by number."""
     _, same = _Trie.of(operations.symbols)
