@@ -18,7 +18,7 @@ PLAN = {
     "osm": {"common", "text", "lm"},
     "extract": {"common", "text", "align"},
     "tm": {"common", "text", "extract"},
-    "search": {"common", "text", "tm", "lm"},
+    "search": {"common", "text", "tm", "lm", "osm"},
     "tune": {"common", "text", "evaluate"},
     "adapt": {"common", "text", "lm", "evaluate", "tune"},
     "model": {"common", "text", "tm", "lm", "osm", "search", "adapt"},

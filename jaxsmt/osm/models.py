@@ -47,11 +47,15 @@ class OperationModels:
 
         labels: R; those without weights of their own, and None, take equal ones.
         """
-        found = word_log_probs(self.automaton, self.table.ids_of(operations))
         by_label = {label: self.weights.get(label or EQUAL, self.weights[EQUAL]) for label in set(labels)}
         mixture = np.array([by_label[label] for label in labels], np.float64).reshape(len(labels), len(self.names))
+        return self.mixed_log_probs(operations, mixture)
+
+    def mixed_log_probs(self, operations: Operations, mixture: np.ndarray) -> np.ndarray:
+        """`log_probs` with λ [R, D] of each pair."""
+        found = word_log_probs(self.automaton, self.table.ids_of(operations))
         log_p = _mixed(found.values.astype(np.float64), mixture[found.row_index])
-        return np.bincount(found.row_index, log_p, minlength=len(labels))
+        return np.bincount(found.row_index, log_p, minlength=len(mixture))
 
 
 def load_operation_models(folder: Path) -> OperationModels:

@@ -1,8 +1,8 @@
 """Phrases as programs: the operations that a search appends to a sequence when it appends a phrase.
 
 The operations of a phrase are those of its units in the order of its target side. Its first block of source words (see
-`operations`) may need gaps and jumps, which depend on all that is covered; a program leaves them out and says where they
-come. The gaps and jumps between its own blocks depend on little: on whether the word before the phrase is still to
+`operations`) may need gaps and jumps, which depend on all that is covered; a program leaves them out and says where
+they come. The gaps and jumps between its own blocks depend on little: on whether the word before the phrase is still to
 come, on what is behind it, and, for the number of a jump back, on the number of gaps behind it. A program has a version
 for each such context, of which all are the same where the blocks follow one another.
 """
@@ -33,30 +33,30 @@ class PhrasePrograms(NamedTuple):
     """Programs of P phrases.
 
     tokens: [X] int32, ids of operations, and −n for a jump back by n and the number of gaps behind the phrase's own.
-    start, count: [P, NUM_CONTEXTS] int32: the tokens of a program in a context.
+    start, size: [P, NUM_CONTEXTS] int32: the tokens of a program in a context.
     lead: [P] int32: tokens before the gaps and jumps that lead to the first block.
     first, last: [P] int32: where the first block begins and the last one ends, in source words of the phrase.
     """
 
     tokens: np.ndarray
     start: np.ndarray
-    count: np.ndarray
+    size: np.ndarray
     lead: np.ndarray
     first: np.ndarray
     last: np.ndarray
 
     def take(self, places: np.ndarray) -> "PhrasePrograms":
         """The programs of some phrases, with their tokens alone."""
-        start, count = self.start[places], self.count[places]
+        start, own_size = self.start[places], self.size[places]
         is_own = np.ones(start.shape, bool)
         is_own[:, 1:] = start[:, 1:] != start[:, :1]  # the others share the first one's tokens
-        size = np.where(is_own, count, 0).reshape(-1)
+        size = np.where(is_own, own_size, 0).reshape(-1)
         own = offsets_of(size)
         index, _ = ranges(start.reshape(-1), size)
         moved = own[:-1].reshape(start.shape)
         moved = np.where(is_own, moved, moved[:, :1]).astype(np.int32)
         return PhrasePrograms(
-            self.tokens[index], moved, count, self.lead[places], self.first[places], self.last[places]
+            self.tokens[index], moved, own_size, self.lead[places], self.first[places], self.last[places]
         )  # fmt: skip
 
 

@@ -37,6 +37,16 @@ class OperationTable:
         return Ragged(np.where(found < 0, UNKNOWN, found + NUM_RESERVED).astype(np.int32), operations.offsets)
 
     @cached_property
+    def move_ids(self) -> np.ndarray:
+        """[J] int32: ids of insert gap, jump forward, jump back 1, 2, …, and UNKNOWN for all that is further."""
+        numbers = [int(text.removeprefix(_JUMP_BACK)) for text in self.spelled.words if text.startswith(_JUMP_BACK)]
+        texts = [
+            *(_PLAIN[symbol] for symbol in (GAP, FORWARD)),
+            *(f"{_JUMP_BACK}{n + 1}" for n in range(max([0, *numbers]))),
+        ]
+        return np.array([*self.spelled.encode(texts), UNKNOWN], np.int32)
+
+    @cached_property
     def _trie(self) -> "_Trie":
         rows = [_symbols(text, self.source, self.target) for text in self.spelled.words]
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))

@@ -7,9 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.room import fits, within_room
 from jaxsmt.lm.automaton import Automaton
+from jaxsmt.osm.models import OperationModels
 from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Chart, fill_chart
 from jaxsmt.search.chart.rows import SearchLm, start_row
 from jaxsmt.search.nbest.derivation import Derivation, Reader
@@ -62,6 +64,11 @@ class Decoder:
     def lms(self) -> tuple[SearchLm, ...]:
         """The language models."""
         return tuple(own.lm for own in self.targets)
+
+    @property
+    def lm_names(self) -> tuple[str, ...]:
+        """Of the features of the language models."""
+        return tuple(name for own in self.targets for name in own.names)
 
     def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
         """The best derivation of every sentence; `sizes` fixes the static sizes instead of choosing them."""
@@ -123,17 +130,24 @@ AnyDecoder = Decoder | StackDecoder
 
 def make_decoder(
     rules: RuleModel, lms: Automaton | Sequence[LmFeatures], config: SearchConfig | None = None,
-    lm_ids: np.ndarray | None = None,
+    lm_ids: np.ndarray | None = None, operations: OperationModels | None = None,
 ) -> AnyDecoder:  # fmt: skip
     """Compiles all target sides for the language models.
 
     lms: at least one, or the automaton of one alone; lm_ids: [V] the ids of target words in that automaton; None: it
       uses the rules' target vocabulary.
+    operations: models that the stack search has as one more, the last of `SearchWeights.lm` and of mixtures.
     """
     sources = [LmFeatures(lms, lm_ids)] if isinstance(lms, Automaton) else list(lms)
     config = (config or SearchConfig()).for_phrases(not np.isin(rules.grammar.source_sides, NONTERMINALS).any())
     targets = tuple(target_programs(source, rules.grammar) for source in sources)
-    return stack_decoder(rules, targets, config) if config.kind == "stack" else Decoder(rules, targets, config)
+    if config.kind == "stack":
+        return stack_decoder(rules, targets, config, operations)
+    if operations is not None:
+        raise UserError(
+            "operation sequence models are searched with by kind 'stack', not by 'chart': rescore lists with them"
+        )
+    return Decoder(rules, targets, config)
 
 
 def _batches(matches: Matches, lengths: np.ndarray, sizes: Sizes, config: SearchConfig) -> list[np.ndarray]:

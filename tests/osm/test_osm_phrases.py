@@ -86,7 +86,7 @@ def test_programs_make_the_operations_of_whole_derivations(seed):
             end = start + int(phrases.bitext.source.lengths[placed.phrase[row]])
             moves, context, behind = moves_before(covered, cursor, start, end, int(programs.first[row]))
             at, lead = int(programs.start[row, context]), int(programs.lead[row])
-            own = programs.tokens[at : at + programs.count[row, context]].tolist()
+            own = programs.tokens[at : at + programs.size[row, context]].tolist()
             own = [number_of[behind - token] if token < 0 else token for token in own]
             made += own[:lead]
             made += [plain[move] if move in plain else number_of[move // NUM_KINDS] for move in moves]

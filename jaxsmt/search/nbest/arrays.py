@@ -19,7 +19,6 @@ from jaxsmt.search.nbest.rescoring import DerivationCounts, FeatureVectors, feat
 from jaxsmt.search.nbest.sources import Rooted, Source, sources_of
 from jaxsmt.search.nbest.unfold import Steps, steps_of, tokens_of
 from jaxsmt.search.plan.forest import Sizes
-from jaxsmt.search.rules.model import RuleModel
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def nbest_arrays(
     order = np.argsort(sentence, kind="stable")
     sentence = sentence[order]
     tokens = concatenate([ragged_from_rows([]), *(part.tokens for part in parts)]).take(order)
-    counts = _joined([part.counts for part in parts], order, decoder.rules)
+    counts = _joined([part.counts for part in parts], order, decoder)
     links = [part.links for part in parts if part.links is not None]
     return NBestArrays(
         sentence,
@@ -131,7 +130,7 @@ def _parts(decoder: AnyDecoder, source: Source, parts: list[Found], keep_links: 
             source.rows[found.sentence],
             _scores(source, found),
             tokens_of(own, found.sides, found.ways.length[found.way]),
-            source.counts(decoder.rules, found, own, features),
+            source.counts(decoder, found, own, features),
             source.trees(found),
             _links(decoder, source, found, own) if keep_links else None,
         )
@@ -161,9 +160,11 @@ def _places(lengths: list[int]) -> np.ndarray:
     return np.stack(numbered_runs(np.array(lengths, np.int64)))
 
 
-def _joined(parts: Sequence[DerivationCounts], order: np.ndarray, rules: RuleModel) -> DerivationCounts:
+def _joined(parts: Sequence[DerivationCounts], order: np.ndarray, decoder: AnyDecoder) -> DerivationCounts:
     if not parts:
+        rules = decoder.rules
         sums, none = np.zeros((0, len(rules.grammar.feature_names))), np.zeros(0, np.int64)
-        return DerivationCounts(sums, none, none, none, none, *no_reordering(rules, 0))
+        num_models = 0 if getattr(decoder, "operations", None) is None else 1
+        return DerivationCounts(sums, none, none, none, none, *no_reordering(rules, 0), np.zeros((0, num_models)))
     columns = {field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(parts[0])}
     return DerivationCounts(**{name: values[order] for name, values in columns.items()})

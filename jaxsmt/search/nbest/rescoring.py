@@ -12,6 +12,7 @@ from jaxsmt.search.decoder import AnyDecoder, Request, StackDecoder, complete_re
 from jaxsmt.search.nbest.derivation import GLUE, RULE, START, SWAP, UNKNOWN_WORD, Derivation
 from jaxsmt.search.rules.model import RuleModel, num_orientations
 from jaxsmt.search.stack.features import Phrases, reordering_features
+from jaxsmt.search.stack.operations.programs import operation_features
 from jaxsmt.search.weights import GLUE_STEP, UNKNOWN_STEP
 from jaxsmt.text.vocabulary import NUM_RESERVED
 
@@ -48,6 +49,7 @@ class DerivationCounts:
     num_rules, num_glue, num_swaps, num_unknown: [H], all rule applications (S → <s> too), those of glue, swapped
       blocks, unknown words.
     distortion, reordering: [H] and [H, O] float64, 0 from a chart.
+    operations: [H, 1] float64, log p of operations, if there is a model of them, or [H, 0].
     """
 
     rule: np.ndarray
@@ -57,6 +59,7 @@ class DerivationCounts:
     num_unknown: np.ndarray
     distortion: np.ndarray
     reordering: np.ndarray
+    operations: np.ndarray
 
 
 def rescore(
@@ -71,7 +74,8 @@ def rescore(
         counts = _chain_counts(decoder, request, of, derivations, rule_sums)
     else:
         kinds = np.array([_counts(derivation) for derivation in derivations], np.int64).reshape(-1, 4)
-        counts = DerivationCounts(rule_sums, *(*kinds.T, *no_reordering(decoder.rules, len(derivations))))
+        none = no_reordering(decoder.rules, len(derivations))
+        counts = DerivationCounts(rule_sums, *(*kinds.T, *none, np.zeros((len(derivations), 0))))
     return feature_vectors(decoder, request, of, tokens, counts)
 
 
@@ -90,13 +94,12 @@ def feature_vectors(
     }
     vectors = {
         "rule": counts.rule,
-        "lm": lm_features(decoder, request, of, tokens),
+        "lm": np.concatenate([lm_features(decoder, request, of, tokens), counts.operations], 1),
         "reordering": counts.reordering,
     }
     score = sum((weights[name] * value).sum(1) for name, value in vectors.items())
     score = score + sum(weights[name] * value for name, value in columns.items())
-    lm_names = tuple(name for own in decoder.targets for name in own.names)
-    return FeatureVectors(decoder.rules.grammar.feature_names, lm_names, score=score, **vectors, **columns)
+    return FeatureVectors(decoder.rules.grammar.feature_names, decoder.lm_names, score=score, **vectors, **columns)
 
 
 def features_at(features: FeatureVectors, rows: np.ndarray) -> FeatureVectors:
@@ -164,6 +167,7 @@ def _chain_counts(
     owner, pair, start, end, kind = np.array(columns, np.int64).reshape(-1, 5).T
     num, none = len(derivations), np.zeros(len(derivations), np.int64)
     phrases = Phrases(owner, pair, start, end)
+    size = np.array([len(node.target.tokens) - 1 for chain in chains for node in chain], np.int64)  # without X1
     return DerivationCounts(
         rule_sums,
         np.bincount(owner, minlength=num),
@@ -171,7 +175,14 @@ def _chain_counts(
         none,
         np.bincount(owner[kind == UNKNOWN_WORD], minlength=num),
         *reordering_features(decoder.rules, phrases, of, request.mixture),
+        operation_features(decoder.operations, phrases, size > 0, _last_mixture(request, of), num),
     )
+
+
+def _last_mixture(request: Request, of: np.ndarray) -> np.ndarray | None:
+    """[H, D] of the last model, that of operations if there is one."""
+    mixture = request.lm_mixture[-1]
+    return None if mixture is None else mixture[of]
 
 
 def _rule_sums(decoder: AnyDecoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation]) -> np.ndarray:

@@ -15,10 +15,10 @@ from jaxsmt.search.nbest.rescoring import DerivationCounts, no_reordering
 from jaxsmt.search.nbest.sides import Sides, sides_of
 from jaxsmt.search.nbest.unfold import Steps, Trees, sums_by_owner
 from jaxsmt.search.plan.forest import Sizes
-from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.decoder import StackBatch
 from jaxsmt.search.stack.features import reordering_features
 from jaxsmt.search.stack.lists import PhraseChains, StackGraph, phrases_of, stack_graph
+from jaxsmt.search.stack.operations.programs import operation_features
 from jaxsmt.search.weights import Profiles
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class Source(Protocol):
 
     def trees(self, found: Found) -> Rooted: ...
 
-    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+    def counts(self, decoder: AnyDecoder, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
         """features: [U + N, F] of the sides."""
         ...
 
@@ -85,7 +85,7 @@ class ChartSource:
     def trees(self, found: Found) -> Trees:
         return Trees(self.batch.reader, found)
 
-    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+    def counts(self, decoder: AnyDecoder, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
         kind, num = found.sides.kind[steps.side], len(found.way)
         return DerivationCounts(
             _rule_sums(found, steps, features),
@@ -93,7 +93,8 @@ class ChartSource:
             np.bincount(steps.owner[kind == GLUE], minlength=num),
             np.bincount(steps.owner[kind == SWAP], minlength=num),
             np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
-            *no_reordering(rules, num),
+            *no_reordering(decoder.rules, num),
+            np.zeros((num, 0)),
         )
 
     def places(self, found: Found, steps: Steps) -> Places:
@@ -137,17 +138,22 @@ class StackSource:
     def trees(self, found: Found) -> PhraseChains:
         return PhraseChains(self.batch.reader, self.stack, found)
 
-    def counts(self, rules: RuleModel, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+    def counts(self, decoder: AnyDecoder, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
         kind, num = found.sides.kind[steps.side], len(found.way)
-        profile = self.profiles.of_sentence[found.sentence]
+        profile, mixture = self.profiles.of_sentence[found.sentence], self.profiles.lm_mixture[-1]
         none = np.zeros(num, np.int64)
+        phrases, has_target = phrases_of(self.stack, found)
+        assert isinstance(decoder, StackDecoder)
         return DerivationCounts(
             _rule_sums(found, steps, features),
             np.bincount(steps.owner[kind != END], minlength=num),
             none,
             none,
             np.bincount(steps.owner[kind == UNKNOWN_WORD], minlength=num),
-            *reordering_features(rules, phrases_of(self.stack, found), profile, self.profiles.mixture),
+            *reordering_features(decoder.rules, phrases, profile, self.profiles.mixture),
+            operation_features(
+                decoder.operations, phrases, has_target, None if mixture is None else mixture[profile], num
+            ),
         )
 
     def places(self, found: Found, steps: Steps) -> Places:

@@ -88,10 +88,9 @@ def target_programs(source: LmFeatures, grammar: Grammar) -> TargetPrograms:
 def programs_by_lm(
     targets: Sequence[TargetPrograms], target: np.ndarray, user: np.ndarray, profiles: Profiles
 ) -> tuple[PlacedPrograms, ...]:
-    """`TargetPrograms.programs_of` for each language model."""
-    return tuple(
-        own.programs_of(target, user, mixture) for own, mixture in zip(targets, profiles.lm_mixture, strict=True)
-    )
+    """`TargetPrograms.programs_of` for each language model; behind their mixtures there may be further ones."""
+    mixtures = profiles.lm_mixture[: len(targets)]
+    return tuple(own.programs_of(target, user, mixture) for own, mixture in zip(targets, mixtures, strict=True))
 
 
 def special_programs_by_lm(
@@ -101,5 +100,5 @@ def special_programs_by_lm(
     user = np.array(entries.profiles, np.int64)
     return tuple(
         own.special_programs(entries.side_array(number), user, mixture)
-        for number, (own, mixture) in enumerate(zip(targets, profiles.lm_mixture, strict=True))
+        for number, (own, mixture) in enumerate(zip(targets, profiles.lm_mixture[: len(targets)], strict=True))
     )

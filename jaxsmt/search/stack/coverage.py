@@ -72,6 +72,26 @@ def has_bit(bits: Array, place: Array) -> Array:
     return (jnp.where(inside, bits >> (place % WORD)[..., None].astype(jnp.uint32), 0) & 1).any(-1)
 
 
+def bits_below(place: Array, num_words: int) -> Array:
+    """[..., W] uint32: all bits before bit `place` [...]."""
+    first = WORD * last_axis(np.arange(num_words), place.ndim + 1)
+    num = jnp.clip(place[..., None] - first, 0, WORD)
+    some = (np.uint32(1) << jnp.minimum(num, WORD - 1).astype(jnp.uint32)) - np.uint32(1)
+    return jnp.where(num == WORD, np.uint32(0xFFFFFFFF), some)
+
+
+def last_bit(bits: Array) -> Array:
+    """[...] int32: the highest bit of [..., W], -1 where there is none."""
+    first = WORD * last_axis(np.arange(bits.shape[-1], dtype=np.int32), bits.ndim)
+    return jnp.where(bits != 0, first + WORD - 1 - jax.lax.clz(bits).astype(jnp.int32), -1).max(-1)
+
+
+def run_begins(bits: Array) -> Array:
+    """[..., W] uint32: the first bit of each run of bits."""
+    carried = jnp.concatenate([jnp.zeros_like(bits[..., :1]), bits[..., :-1] >> (WORD - 1)], -1)
+    return bits & ~((bits << 1) | carried)
+
+
 def cover(gap: Array, bits: Array, offset: Array, length: Array, masks: Array) -> tuple[Array, Array]:
     """First gap [...] and bits [..., W] after taking a span: offset, length [...], masks [..., W]."""
     ahead = _shifted(bits, length - 1)  # bit 0 is now word gap + length

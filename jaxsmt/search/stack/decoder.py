@@ -13,6 +13,7 @@ from jaxsmt.common.device import device_kind
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.common.room import fits, within_room
+from jaxsmt.osm.models import OperationModels
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.nbest.derivation import Derivation
@@ -25,7 +26,8 @@ from jaxsmt.search.request import Request, SearchConfig, complete_request, mixtu
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.hypotheses import Stacks
 from jaxsmt.search.stack.kernel import fill_stacks
-from jaxsmt.search.stack.planning import StackPlan, phrase_length, plan_stack, special_spans, word_class
+from jaxsmt.search.stack.operations.programs import BatchPhrases, PhraseOperations, phrase_operations, plan_operations
+from jaxsmt.search.stack.planning import StackPlan, all_spans, phrase_length, plan_stack, special_spans, word_class
 from jaxsmt.search.stack.reading import StackReader
 from jaxsmt.search.statistics import SearchCounts, SearchStatistics
 from jaxsmt.search.weights import Profiles
@@ -54,11 +56,18 @@ class StackDecoder:
     targets: tuple[TargetPrograms, ...]  # for each language model
     config: SearchConfig
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
+    operations: PhraseOperations | None = None  # an operation sequence model; its weight is the last of those of `lm`
 
     @cached_property
     def lms(self) -> tuple[SearchLm, ...]:
-        """The language models."""
-        return tuple(own.lm for own in self.targets)
+        """The language models, then that of operations."""
+        return *(own.lm for own in self.targets), *(() if self.operations is None else (self.operations.lm,))
+
+    @property
+    def lm_names(self) -> tuple[str, ...]:
+        """Of the features of all these."""
+        names = (name for own in self.targets for name in own.names)
+        return *names, *(() if self.operations is None else (self.operations.name,))
 
     def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
         """The best derivation of every sentence; `sizes` fixes the number of sentences of a batch."""
@@ -98,7 +107,8 @@ class StackDecoder:
         longest = phrase_length(len(self.rules.grammar.trie), list(part.forced))
         batch = part.batch([own.lm_ids for own in self.targets], longest)
         plan, entries = self._plan(batch, part.matches, _fitting(len(rows), batch_size))
-        arguments = self.lms, plan.options, self.config.stack, self.config.table_limit, keep_edges
+        lms = self.lms[: len(self.targets)]
+        arguments = lms, plan.options, self.config.stack, self.config.table_limit, keep_edges
         if len(rows) > 1 and not fits(fill_stacks, *arguments):
             return None
         stacks = fill_stacks(*arguments)
@@ -115,17 +125,28 @@ class StackDecoder:
         programs = special_programs_by_lm(self.targets, entries, profiles)
         lists = assemble_lists(ranking, programs, entries.scores(programs, profiles))
         shape = batch_size, word_class(int(layout.lengths.max())), layout.max_span
-        return plan_stack(self.rules, batch, ranking, lists, special, shape), entries
+        if self.operations is None:
+            return plan_stack(self.rules, batch, ranking, lists, special, shape), entries
+        written = [entries.symbols(number, 0, 1, config.drop_unknown)[1].tokens for number in range(len(entries.kinds))]
+        phrases = BatchPhrases(lists, all_spans(ranking, special), [len(tokens) > 0 for tokens in written])
+        planned = plan_operations(self.operations, phrases, profiles)
+        lists = replace(lists, score=lists.score + planned.scores(profiles))
+        plan = plan_stack(self.rules, batch, ranking, lists, special, shape)
+        options = plan.options._replace(operations=planned.options(profiles, len(plan.options.score), batch_size))
+        return replace(plan, options=options), entries
 
     def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[PlacedPrograms, ...]:
         return programs_by_lm(self.targets, self.rules.grammar.target_index[pairs], user, profiles)
 
 
-def stack_decoder(rules: RuleModel, targets: tuple[TargetPrograms, ...], config: SearchConfig) -> StackDecoder:
+def stack_decoder(
+    rules: RuleModel, targets: tuple[TargetPrograms, ...], config: SearchConfig, models: OperationModels | None = None
+) -> StackDecoder:
     """A decoder for phrases; see `jaxsmt.search.decoder.make_decoder`."""
     if np.isin(rules.grammar.source_sides, NONTERMINALS).any():
         raise UserError("the rules have gaps, and search.kind is 'stack': search them with kind 'chart'")
-    return StackDecoder(rules, targets, config)
+    operations = None if models is None else phrase_operations(models, rules.grammar)
+    return StackDecoder(rules, targets, config, operations=operations)
 
 
 def _batch_sizes() -> tuple[int, ...]:

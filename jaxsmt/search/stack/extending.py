@@ -4,7 +4,8 @@ To the left of a phrase everything is known, so only its open words (see `chart.
 by their number, and step t runs over the lanes that have more than t of them, a block at a time.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,22 +29,50 @@ def append_phrases(
     entry, state: [L] phrases and the states before them; is_valid: [L] bool, the other lanes cost nothing.
     lm_mixture: [L, D] or None.
     """
-    columns, num = columns_of(lm), entry.shape[0]
+    columns = columns_of(lm)
     flat, first = rows.reshape(-1), entry * columns.width
 
     def field(column: int) -> Array:
         return flat.at[first + column].get(mode="promise_in_bounds")
 
+    def word_at(step: Array, is_active: Array, words_at: Array) -> Array:
+        return flat.at[jnp.where(is_active, words_at + step, 0)].get(mode="promise_in_bounds")
+
     info = field(columns.info)
-    count = jnp.where(is_valid, info & COUNT_MASK, 0)
-    lane = jnp.sort(((COUNT_MASK - count) << _LANE_BITS) + jnp.arange(num)) & ((1 << _LANE_BITS) - 1)
-    size = min(BLOCK, num)
+    lanes = Lanes(jnp.where(is_valid, info & COUNT_MASK, 0), state, lm_mixture, (first,))
+    gain, after = run_lanes(lm, lanes, word_at, columns.num_words)
+    bits = jnp.stack([field(column) for column in range(columns.estimate, columns.width)])
+    estimate = jax.lax.bitcast_convert_type(bits, jnp.float32)
+    return gain - estimate, jnp.where(info >= CLOSED, field(columns.right), after)
+
+
+class Lanes(NamedTuple):
+    """L runs of words to be scored; [L] each.
+
+    count: int32, the number of words; state: before them; mixture: [L, D] or None; more: what the words follow from.
+    """
+
+    count: Array
+    state: Array
+    mixture: Array | None
+    more: tuple[Array, ...]
+
+
+def run_lanes(lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], most: int) -> tuple[Array, Array]:
+    """Σ of the features of the words of each lane [F, L], and the states behind them [L].
+
+    word_at: (step, is_active, *more) → words, of some lanes; most: no lane has more words.
+    """
+    num, size = lanes.count.shape[0], min(BLOCK, lanes.count.shape[0])
+    lane_bits = _LANE_BITS if most <= COUNT_MASK else num.bit_length()
+    assert most.bit_length() + lane_bits < 32, "so many words of so many lanes are not to be sorted by whole numbers"
+    lane = jnp.sort(((most - lanes.count) << lane_bits) + jnp.arange(num)) & ((1 << lane_bits) - 1)
     padded = -(-num // size) * size
     place = jnp.pad(lane, (0, padded - num), constant_values=0)
-    counts = jnp.where(jnp.arange(padded) < num, count[place], 0)
-    words_at = first[place]
-    mixture = None if lm_mixture is None else lm_mixture[place]
-    lanes_at = (counts[None] > jnp.arange(columns.num_words)[:, None]).sum(1)
+    counts = jnp.where(jnp.arange(padded) < num, lanes.count[place], 0)
+    mixture = None if lanes.mixture is None else lanes.mixture[place]
+    more = [part[place] for part in lanes.more]
+    lanes_at = (counts[None] > jnp.arange(most)[:, None]).sum(1)
     blocks_until = jnp.cumsum(-(-lanes_at // size))
 
     def body(number: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -55,7 +84,7 @@ def append_phrases(
 
         own_state, own_gain = cut(carry[0]), jax.lax.dynamic_slice_in_dim(carry[1], start, size, 1)
         is_active = cut(counts) > step
-        word = flat.at[jnp.where(is_active, cut(words_at) + step, 0)].get(mode="promise_in_bounds")
+        word = word_at(step, is_active, *map(cut, more))
         found = look_up(lm.automaton, jnp.where(is_active, own_state, ROOT), jnp.where(is_active, word, PAD))
         gain = lm.features(found.log_p, None if mixture is None else cut(mixture))
         parts = jnp.where(is_active, found.state, own_state), own_gain + jnp.where(is_active[None], gain, 0.0)
@@ -64,12 +93,10 @@ def append_phrases(
             for array, part in zip(carry, parts, strict=True)
         )  # type: ignore[return-value]
 
-    start = (state[place], jnp.zeros((lm.num_features, padded), jnp.float32))
+    start = (lanes.state[place], jnp.zeros((lm.num_features, padded), jnp.float32))
     after, gain = jax.lax.fori_loop(0, blocks_until[-1], body, start)
     back = jnp.zeros(num, jnp.int32).at[lane].set(jnp.arange(num, dtype=jnp.int32), unique_indices=True)
-    bits = jnp.stack([field(column) for column in range(columns.estimate, columns.width)])
-    estimate = jax.lax.bitcast_convert_type(bits, jnp.float32)
-    return gain[:, back] - estimate, jnp.where(info >= CLOSED, field(columns.right), after[back])
+    return gain[:, back], after[back]
 
 
 def end_sentences(lm: SearchLm, state: Array, lm_mixture: Array | None) -> Array:

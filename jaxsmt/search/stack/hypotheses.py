@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.stack.config import StackConfig
 from jaxsmt.search.stack.coverage import Window
+from jaxsmt.search.stack.operations.appending import OperationOptions
 
 Array = Any
 MONO, SWAPPED, OTHER = range(3)
@@ -25,6 +26,7 @@ class Options(NamedTuple):
     first, count: [B, N, L] int32: the list of a span by begin and length.
     lengths: [B] int32; lm_weight: [B, M] float32, of all features of all models; distortion, unit: [B] float32.
     lm_mixture: for each language model [B, D] float32 or None.
+    operations: of the operation sequence model, if there is one.
     """
 
     rows: tuple[Array, ...]
@@ -40,6 +42,7 @@ class Options(NamedTuple):
     distortion: Array
     unit: Array
     lm_mixture: tuple[Array | None, ...]
+    operations: OperationOptions | None = None
 
 
 class Search(NamedTuple):
@@ -63,6 +66,7 @@ class Hypotheses(NamedTuple):
     score: without estimates, IMPOSSIBLE where there is none.
     gap, bits: coverage. start, end: the last phrase's span; entry: its option.
     parent: stack · S + slot of the hypothesis before it.
+    operations: state of the operation sequence model and where its cursor is, if there is such a model.
     """
 
     score: Array
@@ -73,6 +77,7 @@ class Hypotheses(NamedTuple):
     entry: Array
     parent: Array
     states: tuple[Array, ...]
+    operations: tuple[Array, ...] = ()
 
 
 class StackEdges(NamedTuple):

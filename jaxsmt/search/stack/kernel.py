@@ -6,7 +6,8 @@ Stack n of a sentence holds the S best hypotheses that cover n of its words. It 
      pairs of all shorter stacks are taken;
   2. of their options, ranked by orientation, those best by the same sum go to the language models;
   3. equal ones are recombined (same coverage, language-model states, end of the last phrase, its begin if a phrase
-     could still be swapped with it, and its scores for orientations of the next phrase), and the S best are kept.
+     could still be swapped with it, and its scores for orientations of the next phrase; with operations their state and
+     cursor), and the S best are kept.
 All additive scores are exact but for the first words of a phrase, which are estimated without their context.
 
 Ties: of candidates that are worth the same the one with the shorter last phrase comes first, then the better
@@ -40,6 +41,7 @@ from jaxsmt.search.stack.hypotheses import (
     hypotheses_at,
     top_k,
 )
+from jaxsmt.search.stack.operations.appending import Span, append_operations, end_operations, start_operations
 
 Array = Any
 
@@ -86,7 +88,8 @@ def _start(search: Search, keep_edges: bool) -> _State:
     score = jnp.full(shape, IMPOSSIBLE, jnp.float32).at[0, :, 0].set(0.0)
     states = tuple(jnp.broadcast_to(lm.automaton.start, shape).astype(jnp.int32) for lm in lms)
     bits = jnp.zeros((*shape, window.masks.shape[1]), jnp.uint32)
-    kept = Hypotheses(score, zeros, bits, zeros + NO_START, zeros, zeros + NO_ENTRY, zeros, states)
+    operations = start_operations(options.operations, shape)
+    kept = Hypotheses(score, zeros, bits, zeros + NO_START, zeros, zeros + NO_ENTRY, zeros, states, operations)
     ring = jnp.full((longest, num_sentences, slots, len(window.offset)), 2 * IMPOSSIBLE, jnp.float32)
     first = jax.tree.map(lambda array: array[0], kept)
     ring = ring.at[0].set(pair_worths(search, first, jnp.int32(0)))
@@ -103,8 +106,10 @@ def _num_ranked(config: StackConfig) -> int:
     return min(2 * config.kept, config.scored)
 
 
-def _scored(lms: tuple[SearchLm, ...], options: Options, chosen: Chosen) -> tuple[Array, Array, tuple[Array, ...]]:
-    """Scores without and with estimates, and language-model states of candidates; [B, M] each."""
+def _scored(
+    lms: tuple[SearchLm, ...], options: Options, chosen: Chosen
+) -> tuple[Array, Array, tuple[Array, ...], tuple[Array, ...]]:
+    """Scores without and with estimates, language-model states, and operations of candidates; [B, M] each."""
     shape, before = chosen.worth.shape, chosen.hypothesis
     is_valid = chosen.worth > IMPOSSIBLE / 2
     entry = jnp.where(is_valid, chosen.entry, NO_ENTRY)
@@ -127,15 +132,21 @@ def _scored(lms: tuple[SearchLm, ...], options: Options, chosen: Chosen) -> tupl
         change = (weight * gain.reshape(-1, *shape)).sum(0)
         score, worth = score + change, worth + change
         states.append(state.reshape(shape))
+    operations: tuple[Array, ...] = ()
+    if options.operations is not None:
+        span = Span(before.gap, before.bits, start, start + chosen.length)
+        change, operations = append_operations(options.operations, span, entry, before.operations, is_valid)
+        score, worth = score + change, worth + change
     return (
         jnp.where(is_valid, score, 2 * IMPOSSIBLE), jnp.where(is_valid, worth, 2 * IMPOSSIBLE), tuple(states),
+        operations,
     )  # fmt: skip
 
 
 def _keep_best(search: Search, number: Array, chosen: Chosen, state: _State) -> _State:
     """Recombines, keeps S candidates of each sentence and writes them into stack `number`."""
     options, config = search.options, search.config
-    score, worth, states = _scored(search.lms, options, chosen)
+    score, worth, states, operations = _scored(search.lms, options, chosen)
     num_scored = (chosen.worth > IMPOSSIBLE / 2).sum(dtype=jnp.int32)
     is_last = (number == options.lengths)[:, None]
     worth = jnp.where(is_last, score, worth)
@@ -144,11 +155,12 @@ def _keep_best(search: Search, number: Array, chosen: Chosen, state: _State) -> 
     def take(array: Array) -> Array:
         return jnp.take_along_axis(array, index.reshape(*index.shape, *(1,) * (array.ndim - 2)), 1)
 
-    chosen, score, states = jax.tree.map(take, (chosen, score, states))
+    chosen, score, states, operations = jax.tree.map(take, (chosen, score, states, operations))
     before = chosen.hypothesis
     gap, bits = cover(before.gap, before.bits, chosen.offset, chosen.length, chosen.masks)
     start = before.gap + chosen.offset
-    found = Hypotheses(score, gap, bits, start, start + chosen.length, chosen.entry, chosen.parent, states)
+    end = start + chosen.length
+    found = Hypotheses(score, gap, bits, start, end, chosen.entry, chosen.parent, states, operations)
     twin = _first_equal(_keys(options, found, chosen, is_last))
     is_good = (worth > IMPOSSIBLE / 2) & (worth >= worth[:, :1] - config.threshold * options.unit[:, None])
     is_new = (twin == jnp.arange(index.shape[1])[None]) & is_good
@@ -203,6 +215,8 @@ def _keys(options: Options, found: Hypotheses, chosen: Chosen, is_last: Array) -
         *(jnp.where(is_last, 0, jax.lax.bitcast_convert_type(after[..., o] + 0.0, jnp.int32)) for o in range(3)),
         *(jax.lax.bitcast_convert_type(found.bits[..., word], jnp.int32) for word in range(found.bits.shape[-1])),
         *found.states,
+        *found.operations[:1],
+        *(jnp.where(is_last, 0, cursor) for cursor in found.operations[1:]),
     ]
     return jnp.stack(columns, -1)
 
@@ -232,4 +246,6 @@ def _totals(lms: tuple[SearchLm, ...], options: Options, kept: Hypotheses) -> Ar
         spread = None if mixture is None else jnp.repeat(mixture, slots, axis=0)
         log_p = end_sentences(lm, whole.states[model].reshape(-1), spread).reshape(-1, *total.shape)
         total = total + (weight * log_p).sum(0)
+    if options.operations is not None:
+        total = total + end_operations(options.operations, whole.operations)
     return jnp.where(whole.score > IMPOSSIBLE / 2, total, IMPOSSIBLE)

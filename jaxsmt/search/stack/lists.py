@@ -130,8 +130,8 @@ def _sides(reader: StackReader, entry: np.ndarray, start: np.ndarray) -> tuple[S
     return Sides(whole, *cut_sides(whole), np.append(kind, np.int8(END)), np.append(pair, -1)), side
 
 
-def phrases_of(stack: StackGraph, found: Found) -> Phrases:
-    """The phrases of the derivations in `found`, in the order of the output."""
+def phrases_of(stack: StackGraph, found: Found) -> tuple[Phrases, np.ndarray]:
+    """The phrases of the derivations in `found`, in the order of the output; [T] bool: if they have target words."""
     ways, owner = found.ways, np.arange(len(found.way))
     way = ways.below[0, found.way]  # the root ends the sentence
     parts, depth = [], 0
@@ -145,7 +145,8 @@ def phrases_of(stack: StackGraph, found: Found) -> Phrases:
     owner, order, group, side = (np.concatenate(columns) for columns in zip(nothing, *parts, strict=True))
     by_place = np.lexsort((order, owner))
     owner, group, side = owner[by_place], group[by_place], side[by_place]
-    return Phrases(owner, found.sides.pair[side], stack.start[group], stack.end[group])
+    has_target = found.sides.tokens[side, 1] != PAD if found.sides.tokens.shape[1] > 1 else np.zeros(len(side), bool)
+    return Phrases(owner, found.sides.pair[side], stack.start[group], stack.end[group]), has_target
 
 
 @dataclass(frozen=True)

@@ -72,14 +72,11 @@ def plan_stack(
     shape: tuple[int, int, int],
 ) -> StackPlan:  # fmt: skip
     """lists: the ranked ones, then those of special entries; shape: B, N and L, the static sizes."""
-    profiles, lengths, matches = batch.profiles, batch.layout.lengths, ranking.matches
+    profiles, lengths = batch.profiles, batch.layout.lengths
     weights = profiles.weights
-    known = Spanned(matches.sentence, matches.start, matches.end, ranking.rule_list)
-    spans = Spanned(*(np.concatenate(parts) for parts in zip(known, special, strict=True)))
+    spans = all_spans(ranking, special)
     list_of_entry = np.repeat(np.arange(len(lists.count)), lists.count)
-    profile_of_list = np.zeros(len(lists.count), np.int64)
-    profile_of_list[spans.rule_list] = profiles.of_sentence[spans.sentence]
-    before, after = _orientation_scores(rules, lists, profile_of_list[list_of_entry], profiles)
+    before, after = _orientation_scores(rules, lists, profiles_of_entries(lists, spans, profiles), profiles)
     size = max(LEAST_ENTRIES, 1 << len(lists.score).bit_length())
     ranked, worth = _ranked(lists.score, before, after, list_of_entry, size)
     first, count = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
@@ -88,26 +85,43 @@ def plan_stack(
     of_sentence = profiles.of_sentence
 
     def by_sentence(values: np.ndarray) -> np.ndarray:
-        return _filled(values[of_sentence].astype(np.float32), shape[0], 0)
+        return filled(values[of_sentence].astype(np.float32), shape[0], 0)
 
     phrases = zip(lists.rows, lists.program, strict=True)
     options = Options(
-        tuple(_filled(rows[np.maximum(program[:, 0], 0)], size, 1) for rows, program in phrases),
-        _filled(lists.score, size, 1),
-        _filled(before, size, 1),
-        _filled(after, size, 1),
+        tuple(filled(rows[np.maximum(program[:, 0], 0)], size, 1) for rows, program in phrases),
+        filled(lists.score, size, 1),
+        filled(before, size, 1),
+        filled(after, size, 1),
         ranked,
         worth,
         first,
         count,
-        _filled(lengths.astype(np.int32), shape[0], 0),
+        filled(lengths.astype(np.int32), shape[0], 0),
         by_sentence(weights.lm),
         by_sentence(weights.distortion),
         by_sentence(weights.norm),
-        tuple(None if mixture is None else _mixtures(by_sentence(mixture)) for mixture in profiles.lm_mixture),
+        tuple(
+            None if mixture is None else by_sentence_mixture(mixture, profiles, shape[0])
+            for mixture in profiles.lm_mixture[: len(lists.rows)]
+        ),
     )
     pair = np.concatenate([[NO_PAIR], lists.pair])
     return StackPlan(options, pair, lengths, len(spans.sentence))
+
+
+def all_spans(ranking: Ranking, special: Spanned) -> Spanned:
+    """Those of ranked phrases, then special ones."""
+    matches = ranking.matches
+    known = Spanned(matches.sentence, matches.start, matches.end, ranking.rule_list)
+    return Spanned(*(np.concatenate(parts) for parts in zip(known, special, strict=True)))
+
+
+def profiles_of_entries(lists: RuleLists, spans: Spanned, profiles: Profiles) -> np.ndarray:
+    """[E] the profile under which each entry is scored."""
+    of_list = np.zeros(len(lists.count), np.int64)
+    of_list[spans.rule_list] = profiles.of_sentence[spans.sentence]
+    return np.repeat(of_list, lists.count)
 
 
 def _orientation_scores(
@@ -139,14 +153,14 @@ def _ranked(
     return ranked, worth
 
 
-def _mixtures(values: np.ndarray) -> np.ndarray:
-    """Mixtures [B, D] in which sentences that are not there have one too."""
-    empty = ~values.any(1)
-    values[empty, 0] = 1
+def by_sentence_mixture(mixture: np.ndarray, profiles: Profiles, num_sentences: int) -> np.ndarray:
+    """[B, D] float32 from [U, D]; sentences that are not there have a mixture too."""
+    values = filled(mixture[profiles.of_sentence].astype(np.float32), num_sentences, 0)
+    values[~values.any(1), 0] = 1
     return values
 
 
-def _filled(values: np.ndarray, size: int, first: int) -> np.ndarray:
+def filled(values: np.ndarray, size: int, first: int) -> np.ndarray:
     """`values` from row `first` on, zeros elsewhere."""
     full = np.zeros((size, *values.shape[1:]), values.dtype)
     full[first : first + len(values)] = values
