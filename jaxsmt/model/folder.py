@@ -5,7 +5,7 @@ model.json                   format version, names of components and language mo
 components/<name>/           one folder a component
 lm/                          the union of the language models, and their weights: see jaxsmt.model.language_models
 lm-<name>/                   further language models, each a feature of its own
-osm/                         the union of the operation sequence models, if it rescores with them: see jaxsmt.osm.models
+osm/                         the union of the operation sequence models, if it has them: see jaxsmt.osm.models
 clusters/                    how sentences without a label get one, if the model has clusters
 labels/                      how text without a label gets that of the nearest development set, if it has several
 adaptation/                  what the model was adapted by, if it was: see jaxsmt.model.adaptation
@@ -64,6 +64,8 @@ def write_model(folder: Path, model: Model, files: ModelFiles) -> None:
         "weights": dataclasses.asdict(model.weights),
         "mixing": dataclasses.asdict(model.mixing),
     }
+    if model.osm_in_search:
+        settings["osm_in_search"] = True
     if model.rescoring is not None:
         settings["rescoring"] = dataclasses.asdict(model.rescoring)
     with atomic_folder(folder) as temporary:
@@ -148,6 +150,7 @@ def _further_parts(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
         from jaxsmt.osm.models import load_operation_models
 
         parts["operations"] = load_operation_models(folder / OPERATIONS)
+        parts["osm_in_search"] = settings.get("osm_in_search", False)
     return parts
 
 

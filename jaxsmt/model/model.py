@@ -10,11 +10,12 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.model.labelling.labellers import Labeller, SameLabel
-from jaxsmt.model.language_models import LanguageModels
+from jaxsmt.model.language_models import EQUAL, LanguageModels
 from jaxsmt.model.mixing import MixingConfig, Rules, fixed_weights
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.search.chart.rows import LOG_LINEAR
 from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.search.stack.operations.appending import NAME as OSM_FEATURE
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.tm.weights import FEATURE_NAMES, check_weights
@@ -86,7 +87,8 @@ class Model:
     clusters: finds labels for sentences that nobody labelled, if the model has clusters.
     finder: finds the development set that is nearest to text whose kind nobody names, if the model has several.
     rescoring: what rescores its translations, if it was tuned with some of that.
-    operations: operation sequence models for it.
+    operations: operation sequence models for it, or for the search.
+    osm_in_search: whether they are in the search, where their weight is the last of those of language models.
     more_labels: names of kinds of text that it has nothing for yet.
     """
 
@@ -101,6 +103,7 @@ class Model:
     adaptation: "Adaptation | None" = None
     rescoring: "Rescoring | None" = None
     operations: "OperationModels | None" = None
+    osm_in_search: bool = False
     more_labels: tuple[str, ...] = ()
     finder: Labeller | None = None
 
@@ -178,13 +181,29 @@ class Model:
 
     @property
     def lm_names(self) -> tuple[str, ...]:
-        """Of the features of all language models."""
-        return tuple(name for part in self.lms for name in part.feature_names)
+        """Of the features of all language models, then of operations if the search has them."""
+        operations = () if self.search_operations is None else (OSM_FEATURE,)
+        return *(name for part in self.lms for name in part.feature_names), *operations
+
+    @property
+    def search_operations(self) -> "OperationModels | None":
+        """The operation models of the search."""
+        return self.operations if self.osm_in_search else None
 
     def lm_mixtures(self, label: str | None = None, given: Sequence[float] | None = None) -> tuple[np.ndarray, ...]:
-        """For each language model the weights of its models [D], sum 1; given: of the first."""
+        """For each language model, and for operations in the search, the weights [D], sum 1; given: of the first."""
         further = (self.lm_mixture(label, number=number) for number in range(1, len(self.lms)))
-        return self.lm_mixture(label, given), *further
+        models = self.search_operations
+        return self.lm_mixture(label, given), *further, *(() if models is None else (self._osm_mixture(models, label),))
+
+    def _osm_mixture(self, models: "OperationModels", label: str | None) -> np.ndarray:
+        weighting, equal = self.mixing.config.lm_weighting, models.weights[EQUAL]
+        if label is None or weighting == "equal":
+            return np.array(equal)
+        if weighting == "own" and label in models.names:
+            return np.array([float(name == label) for name in models.names])
+        found = self.known.lm_mixtures.get(label, [])[len(self.lms) :]  # what an adaptation found has it too
+        return np.array(found[0] if found else models.weights.get(label, equal))
 
     def lm_mixture(self, label: str | None = None, given: Sequence[float] | None = None, number: int = 0) -> np.ndarray:
         """Weights [D], sum 1, of one language model: given ones, those fitted to the label's text, or common ones."""

@@ -150,6 +150,9 @@ class PlainTranslator:
         weights, mixture, lm_mixtures = stacked(own) if own else (self.profile.weights, None, self.profile.lm_mixtures)
         is_mixed = [part.is_mixed for part in lms]
         copies = np.array([part.encode(word for tokens in text.tokens for word in tokens) for part in lms], np.int32)
+        if (models := self.model.search_operations) is not None:  # to copy a word is an unknown operation
+            is_mixed.append(len(models.names) > 1)
+            copies = np.concatenate([copies, np.full_like(copies[:1], UNKNOWN)])
         return Request(
             ragged_from_rows([source.encode(tokens) for tokens in text.tokens]),
             copies.T,
@@ -188,7 +191,8 @@ def plain_translator(
     words = Vocabulary((*known.words, *extra))
     matched = Vocabulary((*known.words, *map(model.target.matched, extra)))
     rules = make_rules(model.rules.union, model.rules.usable, model.mixing.config, model.mixing.component_weights)
-    decoder = make_decoder(rules, [part.features(matched) for part in model.lms], config or model.search)
+    lms = [part.features(matched) for part in model.lms]
+    decoder = make_decoder(rules, lms, config or model.search, operations=model.search_operations)
     return PlainTranslator(model, decoder, words, profile or model.profile(), glossary)
 
 

@@ -29,6 +29,7 @@ from jaxsmt.pipeline.stages.mixing import DevelopmentSet, LabelledText
 from jaxsmt.pipeline.stages.source_clusters import tokens_of
 from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.store import Artefact, Counts, Store
+from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary, build_vocabulary, load_vocabulary
 
@@ -37,17 +38,19 @@ OPERATIONS = "operations.safetensors"
 
 def with_operation_models(
     store: Store, draft: Draft, texts: Mapping[str, tuple[ComponentText, TextLinks]],
-    development: Sequence[DevelopmentSet], config: RescoringTraining, lm: LanguageModelConfig,
+    development: Sequence[DevelopmentSet], config: RescoringTraining, lm: LanguageModelConfig, start: float = 0.0,
 ) -> Draft:  # fmt: skip
     """The model with operation models of its components' texts; nothing is done where none are asked for.
 
-    lm: how they are estimated, but for their order, and how their weights are fitted.
+    lm: how they are estimated, but for their order, and how weights are fitted; start: their weight in the search.
     """
-    if not config.osm:
+    if not config.osm and not lm.osm:
         return draft
+    model, key = draft.model, "lm.osm" if lm.osm else "rescore.osm"
     if not texts:
-        raise UserError("rescore.osm needs linked text, and no component is made of text: leave it out")
-    model = draft.model
+        raise UserError(f"{key} needs linked text, and no component is made of text: leave it out")
+    if lm.osm:
+        check_operations(lm, model.search.kind)
     labelled = [
         LabelledText(part.text, part.links, _labels(model.labeller(part.name).labels_of(tokens_of(part.text))))
         for part in development
@@ -55,8 +58,29 @@ def with_operation_models(
     ]
     estimation = dataclasses.replace(lm.estimation, order=config.osm_order, prune=(), rest_costs=False)
     artefact = operation_stages(store, texts, labelled, estimation, lm.mixture)
-    model = dataclasses.replace(model, operations=load_operation_models(artefact.folder))
+    model = dataclasses.replace(model, operations=load_operation_models(artefact.folder), osm_in_search=lm.osm)
+    if lm.osm:
+        all_weights = (*np.atleast_1d(model.weights.lm).tolist(), start)
+        model = dataclasses.replace(model, weights=dataclasses.replace(model.weights, lm=all_weights))
     return dataclasses.replace(draft, model=model, operations=artefact)
+
+
+def check_operations(lm: LanguageModelConfig, kind: str) -> None:
+    """Raises UserError where the kind of search has no operation models and some are asked for."""
+    if lm.osm and kind == "chart":
+        raise UserError("lm.osm is for the stack search, and this is a chart: set rescore.osm=true instead")
+
+
+def weights_without_operations(
+    weights: SearchWeights, lm: LanguageModelConfig, num_lms: int
+) -> tuple[SearchWeights, float]:
+    """The weights without that of operations, and that: the last one given, or an equal share of one number."""
+    if not lm.osm:
+        return weights, 0.0
+    if np.ndim(weights.lm):
+        return dataclasses.replace(weights, lm=tuple(weights.lm[:-1])), float(weights.lm[-1])
+    share = weights.lm / (num_lms + 1)
+    return dataclasses.replace(weights, lm=weights.lm - share), share
 
 
 def operation_stages(

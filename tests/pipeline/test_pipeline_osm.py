@@ -128,6 +128,45 @@ def test_files_and_operations_rescore_together(kenlm, folder, corpus):
     assert len(found.weights) == 6
 
 
+@pytest.fixture(scope="module")
+def searched(folder, corpus):
+    """A model with operations in the search, tuned."""
+    return trained(folder, "search", corpus, *TUNED, "rescore.osm=false", "lm.osm=true", "weights.lm=[0.4,0.2]")
+
+
+def test_the_search_has_operations(searched, folder):
+    model = open_model(searched / "model")
+    assert model.lm_names == ("lm", "osm")
+    assert model.rescoring is None
+    assert len(model.weights.lm) == 2
+    assert model.weights.lm[1] not in (0, 0.2)
+    assert [part.tolist() for part in model.lm_mixtures("travel")[1:]] == [model.operations.weights["travel"]]
+    assert model.lm_mixtures(None)[1].tolist() == [0.5, 0.5]
+    text, plain = source_text(model.source, source_lines(folder)), plain_translator(model)
+    for label in (None, "travel"):
+        found = plain.nbest(text, NBEST, [model.profile(label)] * len(text))
+        for own in found:
+            np.testing.assert_allclose([item.score for item in own.listed], own.features.score, atol=1e-2)
+        assert any(len(own.listed) > 1 for own in found)
+    assert decoded(folder, searched) == [line.text for line in plain.translate(text)]
+
+
+def test_operations_of_the_search_are_those_of_lists(searched, folder):
+    """The same feature, but for phrases that begin with unlinked words, and copied words that only words stand for."""
+    model = open_model(searched / "model")
+    text, plain = source_text(model.source, source_lines(folder)), plain_translator(model)
+    num_same = num = 0
+    for row, found in enumerate(plain.nbest(text, NBEST, [model.profile("travel")] * len(text))):
+        for words, item, value in zip(found.outputs, found.listed, found.features.lm[:, 1], strict=True):
+            starts = {begin for begin, _, _ in item.segments}
+            if item.unknown_positions or not starts <= {source for source, _ in item.alignment}:
+                continue
+            own = slow_log_prob(model.operations, text.tokens[row], words, item.alignment, "travel")
+            num_same, num = num_same + (abs(own - value) < 1e-3), num + 1
+    assert num > 20
+    assert num_same == num
+
+
 def test_labels_that_are_clusters_have_weights(folder, corpus):
     run = trained(folder, "clusters", corpus, *TUNED, "mixture=clusters", "mixture.num_clusters=2", "translate=[]")
     model = open_model(run / "model")
@@ -141,6 +180,9 @@ def test_labels_that_are_clusters_have_weights(folder, corpus):
         (["tune=mert", "adapt=bpa"], "rescore.osm and an adaptation do not go together yet"),
         (["rescore.osm=false", "rescore.osm_counts=true"], "counts of operations: set rescore.osm=true too"),
         (["tune=mert", "rescore.osm_order=10"], "rescore.osm_order is 10: give an order from 1 to 9"),
+        (["tune=mert", "lm.osm=true", "extract=hiero"], "lm.osm is for the stack search, and this is a chart"),
+        (["tune=mert", "lm.osm=true", "search=chart"], "lm.osm is for the stack search, and this is a chart"),
+        (["tune=mert", "lm.osm=true", "+lm.further.osm=a.arpa"], "'osm' is the name of the operation models"),
     ],
 )
 def test_mistakes_are_named_before_any_work(tmp_path, options, sentence):

@@ -8,7 +8,7 @@ from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
-from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.extract.config import HIERO, ExtractConfig
 from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
 from jaxsmt.model.rescoring import RescoringTraining
 from jaxsmt.pipeline.assembly import first_draft, mixed_model, tuned_model, with_static_lms
@@ -18,7 +18,7 @@ from jaxsmt.pipeline.config.adapters import adapter_config
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import CLASS_MODEL, LanguageModelConfig, LinksConfig, TmConfig, bitext_source
 from jaxsmt.pipeline.evaluation import evaluate_model
-from jaxsmt.pipeline.operation_models import with_operation_models
+from jaxsmt.pipeline.operation_models import check_operations, weights_without_operations, with_operation_models
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
 from jaxsmt.pipeline.rescoring import chosen_rescoring
 from jaxsmt.pipeline.stages.adapting import adapted_model, check_adaptation
@@ -59,6 +59,7 @@ def train(config: DictConfig) -> float:
     rescoring = chosen_rescoring(rescore, mixture, tuner, adapter)
     check_trained(mixture, tuner, rescoring is not None)
     check_augmented(tuner, mixture, rescoring is not None)
+    check_operations(lm, "chart" if extract.kind == HIERO else search.kind)
     store = Store(work_dir / "artefacts", room_config(StoreConfig, config.store))
     texts = [text_stage(store, name, spec, text) for name, spec in sources["components"].items()]
     links = align_texts(store, texts, config)
@@ -84,12 +85,13 @@ def train(config: DictConfig) -> float:
         )
     used = [spec for part in dict.fromkeys(("dev", "adapt", *config.translate)) for spec in sources[part].values()]
     lines = [source for spec in used for source, _ in read_bitext(spec)]
+    weights, osm_weight = weights_without_operations(weights, lm, len(lms))
     draft = first_draft(sides, components, lm_mixture, lms, search, weights, lines)
     draft = mixed_model(store, draft, texts, development, extract, mixture)
     if config.lm.static:
         draft = with_static_lms(store, draft)
     linked = {part.name: (part, links[part.name]) for part in texts}
-    draft = with_operation_models(store, draft, linked, development, rescore, lm)
+    draft = with_operation_models(store, draft, linked, development, rescore, lm, osm_weight)
     lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
     task = TuningTask(sources["dev"], tuner, lists, rescoring)
     if tuner is not None:

@@ -29,6 +29,7 @@ from jaxsmt.pipeline.config.rooms import plain, schema_of
 from jaxsmt.pipeline.store import StoreConfig
 from jaxsmt.search.chart.rows import COMBINATIONS, LINEAR
 from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.search.stack.operations.programs import NAME as OSM_FEATURE
 from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tune.loop import LoopConfig
@@ -121,6 +122,7 @@ class LanguageModelConfig:
     static: mixtures are computed beforehand, one model for each development set and label; the decoder switches.
     export: writes all models and mixtures as ARPA files to <output_dir>/lm.
     classes: models of word classes beside those of words.
+    osm: an operation sequence model is one more feature of the stack search.
     """
 
     estimation: LmConfig = field(default_factory=LmConfig)
@@ -132,6 +134,7 @@ class LanguageModelConfig:
     further: dict[str, str] = field(default_factory=dict)
     static: bool = False
     export: bool = False
+    osm: bool = False
 
     def __post_init__(self) -> None:
         if self.combination not in COMBINATIONS:
@@ -141,6 +144,8 @@ class LanguageModelConfig:
         for name in self.further:
             if name == FIRST or not name.replace("-", "").replace("_", "").isalnum():
                 raise UserError(f"lm.further has '{name}': use letters, digits, '-' and '_', and not '{FIRST}' alone")
+        if self.osm and OSM_FEATURE in self.further:
+            raise UserError(f"'{OSM_FEATURE}' is the name of the operation models (lm.osm): rename it in lm.further")
         if self.classes.num_classes and CLASS_MODEL in self.further:
             raise UserError(f"'{CLASS_MODEL}' is the name of the class models (lm.classes): rename it in lm.further")
 

@@ -23,6 +23,7 @@ from jaxsmt.model.translation import PlainTranslator, plain_translator
 from jaxsmt.model.tuned_weights import feature_names, feature_rows, vector_of, weights_and_more, weights_of
 from jaxsmt.pipeline.stages.texts import bitext_inputs
 from jaxsmt.pipeline.store import Artefact, Counts, Store
+from jaxsmt.search.chart.rows import LINEAR
 from jaxsmt.search.nbest.arrays import NBestArrays, nbest_arrays
 from jaxsmt.search.nbest.moses import output_texts
 from jaxsmt.search.weights import SearchWeights
@@ -163,6 +164,7 @@ def tuning_stage(
 def model_settings(model: Model) -> dict[str, Any]:
     """What the translations of a model depend on, besides what it was made from; JSON."""
     lms = [[part.name, part.combination] for part in model.lms]
+    lms += [["osm", LINEAR]] if model.osm_in_search else []
     return {"lms": lms, **{name: dataclasses.asdict(getattr(model, name)) for name in ("search", "weights", "mixing")}}
 
 

@@ -6,4 +6,5 @@ coverage    covered words as bits                         future      estimates 
 planning    the phrases of a batch as arrays              decoder     sentences in, derivations out
 reading     derivations from the stacks                   lists       n-best lists from their candidates
 features    distortion and orientations from scratch      config      how widely to search
+operations  an operation sequence model as one more feature
 """
