@@ -63,6 +63,24 @@ def run_lanes(lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], most: i
 
     word_at: (step, is_active, *more) → words, of some lanes; most: no lane has more words.
     """
+    gain, after, *_ = _run(lm, lanes, word_at, most, False)
+    return gain, after
+
+
+def run_pieces(
+    lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], most: int
+) -> tuple[Array, Array, Array, Array]:
+    """`run_lanes` from the root; also Σ of the open words alone [F, L], and their number [L], 0 if all are open.
+
+    Open words and closing as in `chart.rows`: behind them it does not matter what stands to the left.
+    """
+    gain, after, open_gain, count = _run(lm, lanes, word_at, most, True)
+    return gain, after, open_gain, count
+
+
+def _run(
+    lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], most: int, with_open: bool
+) -> tuple[Array, ...]:
     num, size = lanes.count.shape[0], min(BLOCK, lanes.count.shape[0])
     lane_bits = _LANE_BITS if most <= COUNT_MASK else num.bit_length()
     assert most.bit_length() + lane_bits < 32, "so many words of so many lanes are not to be sorted by whole numbers"
@@ -75,28 +93,37 @@ def run_lanes(lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], most: i
     lanes_at = (counts[None] > jnp.arange(most)[:, None]).sum(1)
     blocks_until = jnp.cumsum(-(-lanes_at // size))
 
-    def body(number: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+    def body(number: Array, carry: tuple[Array, ...]) -> tuple[Array, ...]:
         step = (blocks_until <= number).sum()
         start = (number - jnp.where(step > 0, blocks_until[step - 1], 0)) * size
 
         def cut(array: Array) -> Array:
             return jax.lax.dynamic_slice_in_dim(array, start, size, 0)
 
-        own_state, own_gain = cut(carry[0]), jax.lax.dynamic_slice_in_dim(carry[1], start, size, 1)
+        own_state, own_gain, *own_open = (
+            jax.lax.dynamic_slice_in_dim(array, start, size, array.ndim - 1) for array in carry
+        )
         is_active = cut(counts) > step
         word = word_at(step, is_active, *map(cut, more))
         found = look_up(lm.automaton, jnp.where(is_active, own_state, ROOT), jnp.where(is_active, word, PAD))
         gain = lm.features(found.log_p, None if mixture is None else cut(mixture))
-        parts = jnp.where(is_active, found.state, own_state), own_gain + jnp.where(is_active[None], gain, 0.0)
+        parts = [jnp.where(is_active, found.state, own_state), own_gain + jnp.where(is_active[None], gain, 0.0)]
+        if with_open:
+            open_gain, closed_at = own_open
+            is_open = is_active & (closed_at == 0)
+            left = lm.left_length.at[found.state].get(mode="promise_in_bounds")
+            closes = is_open & ((left != step + 1) | (step + 1 >= lm.order - 1))
+            parts += [open_gain + jnp.where(is_open[None], gain, 0.0), jnp.where(closes, step + 1, closed_at)]
         return tuple(
             jax.lax.dynamic_update_slice_in_dim(array, part, start, array.ndim - 1)
             for array, part in zip(carry, parts, strict=True)
-        )  # type: ignore[return-value]
+        )
 
-    start = (lanes.state[place], jnp.zeros((lm.num_features, padded), jnp.float32))
-    after, gain = jax.lax.fori_loop(0, blocks_until[-1], body, start)
+    none = jnp.zeros((lm.num_features, padded), jnp.float32)
+    carry = (lanes.state[place], none, *((none, jnp.zeros(padded, jnp.int32)) if with_open else ()))
+    after, gain, *opened = jax.lax.fori_loop(0, blocks_until[-1], body, carry)
     back = jnp.zeros(num, jnp.int32).at[lane].set(jnp.arange(num, dtype=jnp.int32), unique_indices=True)
-    return gain[:, back], after[back]
+    return gain[:, back], after[back], *(array[..., back] for array in opened)
 
 
 def end_sentences(lm: SearchLm, state: Array, lm_mixture: Array | None) -> Array:

@@ -15,10 +15,11 @@ from jaxsmt.lm.automaton import ROOT
 from jaxsmt.osm.phrases import COVERED_NEXT, FRONT, NUM_CONTEXTS, OPEN_NEXT
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.stack.coverage import bits_below, count_bits, has_bit, last_bit, run_begins
-from jaxsmt.search.stack.extending import Lanes, end_sentences, run_lanes
+from jaxsmt.search.stack.extending import Lanes, end_sentences, run_lanes, run_pieces
 
 Array = Any
 MOST_MOVES = 4  # gap, forward, back, gap
+NUM_HEAD = 3
 _GAP, _FORWARD, _BACK = range(3)  # places in `move_ids`; a jump back by n is at _BACK + n - 1
 
 
@@ -28,6 +29,7 @@ class OperationOptions(NamedTuple):
     lm: one feature; move_ids: [J] int32, see `OperationTable`.
     tokens, start, size, lead, first, last: programs, see `PhrasePrograms`; start and size are [E, NUM_CONTEXTS].
     estimate: [E] float32, log p of the option's operations without context.
+    heads: [E, NUM_HEAD] int32, how little of a program is enough, see `estimate_operations`.
     weight: [B] float32; mixture: [B, D] float32 or None.
     steps: [T] int32, 0 to T - 1: no program has more tokens.
     """
@@ -41,6 +43,7 @@ class OperationOptions(NamedTuple):
     first: Array
     last: Array
     estimate: Array
+    heads: Array
     weight: Array
     mixture: Array | None
     steps: Array
@@ -126,15 +129,18 @@ def append_operations(
     context = entry * NUM_CONTEXTS + moves.context
     start, count = (column.reshape(-1)[context] for column in (options.start, options.size))
     num_moves, ids = _packed(moves, options.move_ids)
-    count = jnp.where(is_valid, count + num_moves, 0)
+    head, right, bits = (options.heads.reshape(-1)[entry * NUM_HEAD + column] for column in range(NUM_HEAD))
+    is_head = (head > 0) & ((num_moves == 0) | (options.lead[entry] == 0))
+    count = jnp.where(is_valid, jnp.where(is_head, head, count) + num_moves, 0)
     columns = (start, options.lead[entry], num_moves, moves.behind, *ids)
     more = tuple(column.reshape(-1) for column in columns)
     mixture = None if options.mixture is None else jnp.repeat(options.mixture, shape[1], axis=0)
     lanes = Lanes(count.reshape(-1), state.reshape(-1), mixture, more)
     most = options.steps.shape[0] + MOST_MOVES
     gain, after = run_lanes(options.lm, lanes, partial(_token_at, options), most)
-    change = options.weight[:, None] * (gain[0].reshape(shape) - options.estimate[entry])
-    return change, (after.reshape(shape), span.start + options.last[entry])
+    estimate = jnp.where(is_head, jax.lax.bitcast_convert_type(bits, jnp.float32), options.estimate[entry])
+    change = options.weight[:, None] * (gain[0].reshape(shape) - estimate)
+    return change, (jnp.where(is_head, right, after.reshape(shape)), span.start + options.last[entry])
 
 
 def _token_at(
@@ -182,10 +188,14 @@ class ProgramLanes(NamedTuple):
 
 
 @jax.jit
-def estimate_operations(lm: SearchLm, move_ids: Array, tokens: Array, programs: ProgramLanes, steps: Array) -> Array:
+def estimate_operations(
+    lm: SearchLm, move_ids: Array, tokens: Array, programs: ProgramLanes, steps: Array
+) -> tuple[Array, Array]:
     """[E] float32: log p of programs without context and moves; jumps back are those of a phrase that nothing follows.
 
-    The other arguments as in `OperationOptions`.
+    The other arguments as in `OperationOptions`. Also [E, NUM_HEAD] int32: the number of operations behind which a
+    program no longer depends on what comes before it, 0 if it always does; the state behind the whole program; the bits
+    of log p of those operations without context. Where nothing is put in between them, they are all that is to score.
     """
 
     def token_at(step: Array, is_active: Array, start: Array) -> Array:
@@ -193,4 +203,5 @@ def estimate_operations(lm: SearchLm, move_ids: Array, tokens: Array, programs: 
         return _resolved(move_ids, token, 0)
 
     lanes = Lanes(programs.count, jnp.full_like(programs.start, ROOT), programs.mixture, (programs.start,))
-    return run_lanes(lm, lanes, token_at, steps.shape[0])[0][0]
+    gain, state, open_gain, head = run_pieces(lm, lanes, token_at, steps.shape[0])
+    return gain[0], jnp.stack([head, state, jax.lax.bitcast_convert_type(open_gain[0], jnp.int32)], 1)

@@ -121,12 +121,13 @@ class BatchPhrases(NamedTuple):
 
 @dataclass(frozen=True)
 class PlannedOperations:
-    """Programs of E entries under their profiles [E], and log p of their operations without context [E]."""
+    """Programs of E entries under their profiles [E]; estimate [E] and heads of programs, see `estimate_operations`."""
 
     operations: PhraseOperations
     programs: PhrasePrograms
     profile: np.ndarray
     estimate: np.ndarray
+    heads: np.ndarray
 
     def scores(self, profiles: Profiles) -> np.ndarray:
         """[E] float32: the weighted estimates."""
@@ -152,6 +153,7 @@ class PlannedOperations:
             shifted(first),
             shifted(last),
             shifted(self.estimate),
+            shifted(self.heads),
             filled_rows(profiles.weights.lm[profiles.of_sentence, -1].astype(np.float32), num_sentences),
             None if mixture is None else by_sentence_mixture(mixture, profiles, num_sentences),
             _steps(self.programs.size),
@@ -176,13 +178,13 @@ def plan_operations(operations: PhraseOperations, phrases: BatchPhrases, profile
     place[~is_rule] = is_rule.sum() + NO_PAIR - lists.pair[~is_rule]
     profile = profiles_of_entries(lists, spans, profiles)
     programs = PhrasePrograms(programs.tokens, *(column[place] for column in programs[1:]))
-    return PlannedOperations(operations, programs, profile, _estimates(operations, programs, profile, profiles))
+    return PlannedOperations(operations, programs, profile, *_estimates(operations, programs, profile, profiles))
 
 
 def _estimates(
     operations: PhraseOperations, programs: PhrasePrograms, profile: np.ndarray, profiles: Profiles
-) -> np.ndarray:
-    """[E] float32"""
+) -> tuple[np.ndarray, np.ndarray]:
+    """[E] float32, and heads, of none where the program depends on the context of the phrase."""
     num, size = len(profile), power_of_two(len(profile), _LEAST_ENTRIES)
     mixture = profiles.lm_mixture[-1]
     lanes = ProgramLanes(
@@ -193,7 +195,9 @@ def _estimates(
     tokens = filled_rows(programs.tokens, power_of_two(len(programs.tokens), _LEAST_TOKENS))
     move_ids, steps = operations.models.table.move_ids, _steps(programs.size)
     found: Any = jax.device_get(estimate_operations(operations.lm, move_ids, tokens, lanes, steps))
-    return found[:num]
+    estimate, heads = (part[:num] for part in found)
+    is_same = programs.start[:, 1] == programs.start[:, 0]
+    return estimate, np.where(is_same[:, None], heads, 0)
 
 
 def operation_features(
