@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.room import fits, within_room
 from jaxsmt.lm.automaton import Automaton
-from jaxsmt.osm.models import OperationModels
 from jaxsmt.search.chart.kernel import CELLS_PER_CHUNK, IMPOSSIBLE, Chart, fill_chart
 from jaxsmt.search.chart.rows import SearchLm, start_row
 from jaxsmt.search.nbest.derivation import Derivation, Reader
@@ -32,6 +31,9 @@ from jaxsmt.search.stack.decoder import StackDecoder, stack_decoder
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.weights import Profiles
 from jaxsmt.text.vocabulary import NONTERMINALS
+
+if TYPE_CHECKING:
+    from jaxsmt.osm.models import OperationModels
 
 __all__ = [
     "AnyDecoder", "Decoder", "LmFeatures", "Request", "SearchConfig", "StackDecoder", "complete_request",
@@ -130,7 +132,7 @@ AnyDecoder = Decoder | StackDecoder
 
 def make_decoder(
     rules: RuleModel, lms: Automaton | Sequence[LmFeatures], config: SearchConfig | None = None,
-    lm_ids: np.ndarray | None = None, operations: OperationModels | None = None,
+    lm_ids: np.ndarray | None = None, operations: "OperationModels | None" = None,
 ) -> AnyDecoder:  # fmt: skip
     """Compiles all target sides for the language models.
 

@@ -29,7 +29,7 @@ from jaxsmt.pipeline.config.rooms import plain, schema_of
 from jaxsmt.pipeline.store import StoreConfig
 from jaxsmt.search.chart.rows import COMBINATIONS, LINEAR
 from jaxsmt.search.decoder import SearchConfig
-from jaxsmt.search.stack.operations.programs import NAME as OSM_FEATURE
+from jaxsmt.search.stack.operations.appending import NAME as OSM_FEATURE
 from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tune.loop import LoopConfig

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
@@ -13,7 +13,6 @@ from jaxsmt.common.device import device_kind
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.common.room import fits, within_room
-from jaxsmt.osm.models import OperationModels
 from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.nbest.derivation import Derivation
@@ -26,12 +25,15 @@ from jaxsmt.search.request import Request, SearchConfig, complete_request, mixtu
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.hypotheses import Stacks
 from jaxsmt.search.stack.kernel import fill_stacks
-from jaxsmt.search.stack.operations.programs import BatchPhrases, PhraseOperations, phrase_operations, plan_operations
 from jaxsmt.search.stack.planning import StackPlan, all_spans, phrase_length, plan_stack, special_spans, word_class
 from jaxsmt.search.stack.reading import StackReader
 from jaxsmt.search.statistics import SearchCounts, SearchStatistics
 from jaxsmt.search.weights import Profiles
 from jaxsmt.text.vocabulary import NONTERMINALS
+
+if TYPE_CHECKING:  # what few searches have is imported by them
+    from jaxsmt.osm.models import OperationModels
+    from jaxsmt.search.stack.operations.programs import PhraseOperations
 
 BATCH_SIZES = {"cpu": (1, 8, 32)}  # sentences decoded at once, by kind of device
 _WIDE_BATCHES = (1, 16, 256)
@@ -56,7 +58,7 @@ class StackDecoder:
     targets: tuple[TargetPrograms, ...]  # for each language model
     config: SearchConfig
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
-    operations: PhraseOperations | None = None  # an operation sequence model; its weight is the last of those of `lm`
+    operations: "PhraseOperations | None" = None  # an operation sequence model; its weight is the last of those of `lm`
 
     @cached_property
     def lms(self) -> tuple[SearchLm, ...]:
@@ -127,6 +129,8 @@ class StackDecoder:
         shape = batch_size, word_class(int(layout.lengths.max())), layout.max_span
         if self.operations is None:
             return plan_stack(self.rules, batch, ranking, lists, special, shape), entries
+        from jaxsmt.search.stack.operations.programs import BatchPhrases, plan_operations
+
         written = [entries.symbols(number, 0, 1, config.drop_unknown)[1].tokens for number in range(len(entries.kinds))]
         phrases = BatchPhrases(lists, all_spans(ranking, special), [len(tokens) > 0 for tokens in written])
         planned = plan_operations(self.operations, phrases, profiles)
@@ -140,13 +144,16 @@ class StackDecoder:
 
 
 def stack_decoder(
-    rules: RuleModel, targets: tuple[TargetPrograms, ...], config: SearchConfig, models: OperationModels | None = None
+    rules: RuleModel, targets: tuple[TargetPrograms, ...], config: SearchConfig, models: "OperationModels | None" = None
 ) -> StackDecoder:
     """A decoder for phrases; see `jaxsmt.search.decoder.make_decoder`."""
     if np.isin(rules.grammar.source_sides, NONTERMINALS).any():
         raise UserError("the rules have gaps, and search.kind is 'stack': search them with kind 'chart'")
-    operations = None if models is None else phrase_operations(models, rules.grammar)
-    return StackDecoder(rules, targets, config, operations=operations)
+    if models is None:
+        return StackDecoder(rules, targets, config)
+    from jaxsmt.search.stack.operations.programs import phrase_operations
+
+    return StackDecoder(rules, targets, config, operations=phrase_operations(models, rules.grammar))
 
 
 def _batch_sizes() -> tuple[int, ...]:

@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 
 from jaxsmt.lm.automaton import ROOT
-from jaxsmt.osm.phrases import COVERED_NEXT, FRONT, NUM_CONTEXTS, OPEN_NEXT
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.stack.coverage import bits_below, count_bits, has_bit, last_bit, run_begins
 from jaxsmt.search.stack.extending import Lanes, end_sentences, run_lanes, run_pieces
 
 Array = Any
+NAME = "osm"  # of the feature
 MOST_MOVES = 4  # gap, forward, back, gap
 NUM_HEAD = 3
 _GAP, _FORWARD, _BACK = range(3)  # places in `move_ids`; a jump back by n is at _BACK + n - 1
@@ -79,6 +79,8 @@ def moves_to(span: Span, cursor: Array, first: Array) -> Moves:
     Words before the front, behind which nothing is covered, are covered or in gaps. From the span on, gaps and runs of
     covered words take turns up to the front, so there are as many of the ones as of the others.
     """
+    from jaxsmt.osm.phrases import COVERED_NEXT, FRONT, NUM_CONTEXTS, OPEN_NEXT  # few searches need that room
+
     base = span.gap + 1  # the word of bit 0
     num_words = span.bits.shape[-1]
 
@@ -126,7 +128,7 @@ def append_operations(
     """
     shape, (state, cursor) = entry.shape, before
     moves = moves_to(span, cursor, options.first[entry])
-    context = entry * NUM_CONTEXTS + moves.context
+    context = entry * options.start.shape[1] + moves.context
     start, count = (column.reshape(-1)[context] for column in (options.start, options.size))
     num_moves, ids = _packed(moves, options.move_ids)
     head, right, bits = (options.heads.reshape(-1)[entry * NUM_HEAD + column] for column in range(NUM_HEAD))

@@ -18,15 +18,14 @@ from jaxsmt.osm.models import OperationModels
 from jaxsmt.osm.phrases import LinkedPhrases, PhrasePrograms, compile_phrases, joined_programs, linked_phrases
 from jaxsmt.search.chart.rows import SearchLm, prepare_lm
 from jaxsmt.search.plan.lists import NO_PAIR, RuleLists
-from jaxsmt.search.weights import Profiles
 from jaxsmt.search.rules.grammar import Grammar
 from jaxsmt.search.stack.features import Phrases
-from jaxsmt.search.stack.operations.appending import OperationOptions, ProgramLanes, estimate_operations
+from jaxsmt.search.stack.operations.appending import NAME, OperationOptions, ProgramLanes, estimate_operations
 from jaxsmt.search.stack.planning import Spanned, by_sentence_mixture, profiles_of_entries
+from jaxsmt.search.weights import Profiles
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.vocabulary import PAD, UNKNOWN
 
-NAME = "osm"  # of the feature
 MOST_KEPT = 1 << 20  # compiled phrases; when there are more, all are compiled anew
 _MOST_SYMBOLS = 16  # of a source side, one bit each
 _LEAST_TOKENS, _LEAST_ENTRIES, _STEPS = 1 << 14, 1 << 12, 16
