@@ -129,7 +129,7 @@ def _weights(plain: PlainTranslator, profile: Profile) -> dict[str, Mapping[str,
         },
         "lm_weights": {
             part.name: dict(zip(part.names, np.asarray(row).tolist(), strict=True))
-            for part, row in zip(model.lms, profile.lm_mixtures, strict=True)
+            for part, row in zip(model.lms, profile.lm_mixtures[: len(model.lms)], strict=True)
         },
         "weights": {name: np.asarray(value).tolist() for name, value in vars(profile.weights).items()},
     }
