@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,12 +27,23 @@ CHOICES = [f"{group}={path.stem}" for group in GROUPS for path in sorted((REPOSI
 
 def test_all_groups_are_covered():
     folders = {path.name for path in (REPOSITORY / "conf").iterdir() if path.is_dir()}
-    assert folders == {*GROUPS, "corpus", "tune", "adapt", "evaluate"}
+    assert folders == {*GROUPS, "corpus", "tune", "adapt", "evaluate", "consensus", "device"}
     assert {path.stem for path in (REPOSITORY / "conf" / "corpus").iterdir()} == {
         "demo",
         "files",
         *EXPERIMENTS,
     }
+
+
+@pytest.mark.parametrize("kind", sorted(path.stem for path in (REPOSITORY / "conf" / "device").iterdir()))
+def test_devices_are_there_or_said_to_be_missing(kind, tmp_path):
+    """Each in a process of its own, since JAX chooses once; it gets as far as looking for the model."""
+    command = [sys.executable, "decode.py", f"model_dir={tmp_path}", f"device={kind}"]
+    run = subprocess.run(command, cwd=REPOSITORY, input="", capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert re.fullmatch(r"error: .*(is not a model folder|and JAX finds none).*\n", run.stderr)
+    if kind in ("auto", "cpu"):
+        assert "is not a model folder" in run.stderr
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -24,7 +24,7 @@ from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tune.nbest import nbest_from_rows
 from tests.lm.slow_lm import SlowLm, slow_kneser_ney, write_word_arpa
-from tests.pipeline.rescoring_runs import QUICK, decoded, source_lines, with_weights
+from tests.pipeline.rescoring_runs import QUICK, decoded, source_lines, with_weights, write_settings
 from tests.pipeline.small_corpus import COMPONENTS, ENOUGH_TO_TUNE, compose_config, train_config, write_corpus
 
 TUNED = ["tune=mira", "nbest_size=30", "loop.max_iterations=3"]
@@ -110,7 +110,7 @@ def test_decoding_is_brute_force_rescoring(request, folder, slow_lm, which, doma
     lines = source_lines(folder)
     expected, scores = brute_force(open_model(trained / "model"), lines, slow_lm, domain)
     assert decoded(folder, trained, *([] if domain is None else [f"domain={domain}"])) == expected
-    listed = jaxsmt.load_model(trained / "model").nbest(lines, 3, domain)
+    listed = jaxsmt.load_model(trained / "model").nbest(lines, 3, domain or "none")
     assert [found[0].text for found in listed] == expected
     for found, wanted in zip(listed, scores, strict=True):
         np.testing.assert_allclose([line.score for line in found], wanted, rtol=1e-4, atol=2e-3)
@@ -151,7 +151,7 @@ def test_files_that_moved_or_changed(strong, folder, arpa, tmp_path, caplog, mon
     shutil.copytree(strong / "model", model)
     settings = json.loads((model / "model.json").read_text())
     settings["rescoring"]["files"][0]["path"] = str(tmp_path / "gone.arpa")
-    (model / "model.json").write_text(json.dumps(settings))
+    write_settings(model, settings)
     sentence = (
         f"the model rescores with '{tmp_path / 'gone.arpa'}', which is not there: put it back or set "
         "rescore.kenlm=[new path]"

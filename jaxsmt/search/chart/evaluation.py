@@ -1,7 +1,7 @@
 """Candidates of cells scored by the language models, a tile of lanes at a time.
 
 What is chosen for a cell does not fill its room, so candidates of all cells of a chunk are put side by side first: a
-lane is a candidate. Lanes stay where joining leaves them; `Found` says which candidate is where.
+lane is a candidate. Lanes stay where joining leaves them; `EvaluatedLanes` says which candidate is where.
 """
 
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from jaxsmt.search.chart.structure import (
 Array = Any
 
 
-class Found(NamedTuple):
+class EvaluatedLanes(NamedTuple):
     """Candidates of Q cells that were scored: N to a cell, first those of round 1; and L lanes.
 
     An order is a place in [Q, N], flattened.
@@ -39,14 +39,14 @@ class Found(NamedTuple):
     num_lanes: Array  # [] int32, in use so far, whole tiles
 
 
-def nothing_found(search: ChartSearch) -> Found:
+def nothing_found(search: ChartSearch) -> EvaluatedLanes:
     """Room for what two rounds find."""
     beam, tiles = search.beam, search.tiles
     shape = (tiles.cells, beam.rules + beam.lanes)
     tiles_of = [-(-tiles.cells * width // tiles.lanes) for width in (beam.rules, beam.neighbours)]
     num_lanes = sum(tiles_of) * tiles.lanes
     integers = jnp.zeros(shape, jnp.int32)
-    return Found(
+    return EvaluatedLanes(
         jnp.full(shape, 2 * IMPOSSIBLE, jnp.float32),
         Candidates(integers, integers),
         jnp.full(num_lanes, integers.size, jnp.int32),
@@ -68,8 +68,8 @@ def evaluate(
     number: Array,
     proposed: tuple[Array, Candidates],
     state: ChartState,
-    found: Found,
-) -> Found:
+    found: EvaluatedLanes,
+) -> EvaluatedLanes:
     """Adds round `number`: candidates of the cells [Q] with their estimates, [Q, M] each; impossible ones are none."""
     estimate, candidates = proposed
     is_valid, width = estimate > IMPOSSIBLE / 2, estimate.shape[1]

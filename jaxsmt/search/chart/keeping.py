@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxsmt.search.chart.evaluation import Found
+from jaxsmt.search.chart.evaluation import EvaluatedLanes
 from jaxsmt.search.chart.rows import names_of, pack
 from jaxsmt.search.chart.selection import best_equal, top_k
 from jaxsmt.search.chart.structure import IMPOSSIBLE, Chart, ChartSearch, ChartState, Edges
@@ -13,7 +13,7 @@ from jaxsmt.search.chart.structure import IMPOSSIBLE, Chart, ChartSearch, ChartS
 Array = Any
 
 
-def keep_best(search: ChartSearch, first_cell: Array, found: Found, state: ChartState) -> ChartState:
+def keep_best(search: ChartSearch, first_cell: Array, found: EvaluatedLanes, state: ChartState) -> ChartState:
     """Recombines, keeps K candidates of each cell and writes them into the chart."""
     kept, chart, score, columns = search.beam.kept, state.chart, found.score, tuple(found.candidates)
     is_real = score > IMPOSSIBLE / 2
@@ -44,7 +44,7 @@ def keep_best(search: ChartSearch, first_cell: Array, found: Found, state: Chart
     )
 
 
-def _leaders(found: Found) -> tuple[Array, Array]:
+def _leaders(found: EvaluatedLanes) -> tuple[Array, Array]:
     """[Q, N] each: the candidate of the cell that each one is recombined into; and the lanes of candidates."""
     shape = found.score.shape
     names = jnp.concatenate([names_of(piece) for piece in found.pieces])

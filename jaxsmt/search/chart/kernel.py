@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxsmt.search.chart.candidates import best_rules, neighbours
-from jaxsmt.search.chart.evaluation import Found, evaluate, nothing_found
+from jaxsmt.search.chart.evaluation import EvaluatedLanes, evaluate, nothing_found
 from jaxsmt.search.chart.keeping import keep_best
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.chart.structure import (
@@ -99,7 +99,7 @@ def _fill_chunk(search: ChartSearch, chunk: Array, state: ChartState) -> ChartSt
     unit = jax.lax.dynamic_slice_in_dim(forest.weight_norm, first_cell, size, 0)
     branches = [partial(best_rules, search, most) for most in GROUP_CLASSES]
 
-    def expand(number: Array, found: Found) -> Found:
+    def expand(number: Array, found: EvaluatedLanes) -> EvaluatedLanes:
         """One round; both share one copy of the code that joins."""
         estimate, candidates = jax.lax.cond(
             number == 0,
