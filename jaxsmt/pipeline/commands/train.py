@@ -1,17 +1,18 @@
 """train.py: from bitexts to a model folder, and what the model does on the test sets."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from omegaconf import DictConfig
 
-from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import HIERO, ExtractConfig
 from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
-from jaxsmt.model.rescoring import RescoringTraining
+from jaxsmt.model.rescoring import Rescoring
 from jaxsmt.pipeline.assembly import (
+    Draft,
     check_provenance,
     first_draft,
     mixed_model,
@@ -20,11 +21,9 @@ from jaxsmt.pipeline.assembly import (
     with_static_lms,
 )
 from jaxsmt.pipeline.class_lms import class_lm_stages
-from jaxsmt.pipeline.commands.tune_lists import tuner_config
-from jaxsmt.pipeline.config.adapters import adapter_config
-from jaxsmt.pipeline.config.consensus import consensus_config
+from jaxsmt.pipeline.config.choices import Choices, read_choices
 from jaxsmt.pipeline.config.rooms import room_config
-from jaxsmt.pipeline.config.schemas import CLASS_MODEL, LanguageModelConfig, LinksConfig, TmConfig, bitext_source
+from jaxsmt.pipeline.config.schemas import CLASS_MODEL, LanguageModelConfig, TmConfig, bitext_source
 from jaxsmt.pipeline.consensus import check_consensus, with_consensus
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.operation_models import check_operations, weights_without_operations, with_operation_models
@@ -38,11 +37,9 @@ from jaxsmt.pipeline.stages.mixing import develop
 from jaxsmt.pipeline.stages.tables import export_components, imported_components
 from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
 from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, text_stage
-from jaxsmt.pipeline.stages.tuning import NO_TUNER, ListsConfig, TuningTask, check_augmented
+from jaxsmt.pipeline.stages.tuning import ListsConfig, TuningTask, check_augmented
 from jaxsmt.pipeline.store import Artefact, Store, StoreConfig
 from jaxsmt.pipeline.trained_mixtures import check_trained
-from jaxsmt.search.decoder import SearchConfig
-from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.reading import BitextSource, read_bitext
@@ -55,63 +52,36 @@ Sources = dict[str, dict[str, BitextSource]]  # part of the corpus â†’ domain â†
 def train(config: DictConfig) -> float:
     """Trains a model and returns its mean development BLEU with in-domain weights (0 without a development set)."""
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
-    sources = corpus_sources(config, work_dir)
-    text, tm = room_config(TextConfig, config.text), room_config(TmConfig, config.tm)
-    search, weights = room_config(SearchConfig, config.search), room_config(SearchWeights, config.weights)
-    extract, mixture = room_config(ExtractConfig, config.extract), room_config(MixingConfig, config.mixture)
-    lm_config = room_config(LanguageModelConfig, config.lm)
-    tuner = tuner_config(config.tune) if config.tune.name != NO_TUNER else None
-    adapter, consensus = adapter_config(config.adapt), consensus_config(config.consensus)
-    check_names(sources, tm, extract)
-    check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
-    check_consensus(consensus, sources["dev"])
-    check_provenance(tm.features_of_counts, mixture, tuner)
-    rescore, lm = room_config(RescoringTraining, config.rescore), room_config(LanguageModelConfig, config.lm)
-    rescoring = chosen_rescoring(rescore, mixture, tuner, adapter)
-    check_trained(mixture, tuner, rescoring is not None)
-    check_augmented(tuner, mixture, rescoring is not None)
-    check_operations(lm, "chart" if extract.kind == HIERO else search.kind)
+    sources, chosen = corpus_sources(config, work_dir), read_choices(config)
+    rescoring = check_choices(chosen, sources)
     store = Store(work_dir / "artefacts", room_config(StoreConfig, config.store))
-    texts = [text_stage(store, name, spec, text) for name, spec in sources["components"].items()]
-    links = align_texts(store, texts, config)
-    components = {
-        part.name: component_stage(store, part, links[part.name], extract.of_component(part.name), tm) for part in texts
-    }
-    components |= imported_components(store, tm)
-    if tm.export:
-        export_components(output_dir / "moses", components)
-    sides = model_sides(config, text, texts)
-    lm_text = LmText(texts, sources["dev"], sides[1], target_clusters(store, texts, mixture))
-    lm_mixture, class_mixture = language_models(store, lm_text, lm_config, output_dir)
-    lms = lm_features(store, lm_mixture, lm_config, class_mixture)
+    texts = [text_stage(store, name, spec, chosen.text) for name, spec in sources["components"].items()]
+    links = links_stage(store, texts, chosen.align, chosen.links)
+    components = component_stages(store, texts, links, chosen, output_dir)
+    sides = model_sides(config, chosen.text, texts)
+    lm_text = LmText(texts, sources["dev"], sides[1], target_clusters(store, texts, chosen.mixture))
+    mixture, classes = language_models(store, lm_text, chosen.lm, output_dir)
+    lms = lm_features(store, mixture, chosen.lm, classes)
     show_components(texts, components)
-    show_lms(lm_mixture)
-    if class_mixture is not None:
-        show_lms(class_mixture, "class language models")
-    links_config = room_config(LinksConfig, config.links)
-    development = develop(store, sources["dev"], texts, links, links_config.development)
-    if links_config.export:
-        export_links(
-            output_dir / "links", links | {f"dev.{part.name}": part.links for part in development if part.links}
-        )
-    used = [spec for part in dict.fromkeys(("dev", "adapt", *config.translate)) for spec in sources[part].values()]
-    lines = [source for spec in used for source, _ in read_bitext(spec)]
-    weights, osm_weight = weights_without_operations(weights, lm, len(lms))
-    draft = first_draft(sides, components, lm_mixture, lms, search, weights, lines)
-    draft = with_provenance(draft, tm.features_of_counts)
-    draft = mixed_model(store, draft, texts, development, extract, mixture)
-    if config.lm.static:
+    show_lms(mixture)
+    if classes is not None:
+        show_lms(classes, "class language models")
+    development = develop(store, sources["dev"], texts, links, chosen.links.development)
+    if chosen.links.export:
+        of_dev = {f"dev.{part.name}": part.links for part in development if part.links}
+        export_links(output_dir / "links", links | of_dev)
+    weights, osm_weight = weights_without_operations(chosen.weights, chosen.lm, len(lms))
+    draft = first_draft(
+        sides, components, mixture, lms, chosen.search, weights, lines_to_translate(sources, config.translate)
+    )
+    draft = with_provenance(draft, chosen.tm.features_of_counts)
+    draft = mixed_model(store, draft, texts, development, chosen.extract, chosen.mixture)
+    if chosen.lm.static:
         draft = with_static_lms(store, draft)
     linked = {part.name: (part, links[part.name]) for part in texts}
-    draft = with_operation_models(store, draft, linked, development, rescore, lm, osm_weight)
+    draft = with_operation_models(store, draft, linked, development, chosen.rescore, chosen.lm, osm_weight)
     lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
-    task = TuningTask(sources["dev"], tuner, lists, rescoring)
-    if tuner is not None:
-        draft = tuned_model(store, draft, task)
-    if adapter is not None:
-        draft = adapted_model(store, draft, sources["adapt"], adapter, task)
-    if consensus is not None:
-        draft = with_consensus(store, draft, sources["dev"], consensus)
+    draft = finished(store, draft, sources, chosen, TuningTask(sources["dev"], chosen.tuner, lists, rescoring))
     draft.write(output_dir / "model")
     log.info("model: %s", output_dir / "model")
     scores = evaluate_model(draft.model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)
@@ -119,9 +89,49 @@ def train(config: DictConfig) -> float:
     return scores.mean("dev")
 
 
-def align_texts(store: Store, texts: list[ComponentText], config: DictConfig) -> dict[str, TextLinks]:
-    """Links of the components."""
-    return links_stage(store, texts, room_config(AlignConfig, config.align), room_config(LinksConfig, config.links))
+def check_choices(chosen: Choices, sources: Sources) -> Rescoring | None:
+    """Raises UserError, before any work is done, where choices do not go together; returns what rescores, if any."""
+    tuner, mixture, adapter = chosen.tuner, chosen.mixture, chosen.adapter
+    check_names(sources, chosen.tm, chosen.extract)
+    check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
+    check_consensus(chosen.consensus, sources["dev"])
+    check_provenance(chosen.tm.features_of_counts, mixture, tuner)
+    rescoring = chosen_rescoring(chosen.rescore, mixture, tuner, adapter)
+    check_trained(mixture, tuner, rescoring is not None)
+    check_augmented(tuner, mixture, rescoring is not None)
+    check_operations(chosen.lm, "chart" if chosen.extract.kind == HIERO else chosen.search.kind)
+    return rescoring
+
+
+def component_stages(
+    store: Store, texts: list[ComponentText], links: dict[str, TextLinks], chosen: Choices, output_dir: Path
+) -> dict[str, Artefact]:
+    """Statistics of all components, by name; with tm.export they are written as Moses' tables."""
+    extract, tm = chosen.extract, chosen.tm
+    components = {
+        part.name: component_stage(store, part, links[part.name], extract.of_component(part.name), tm) for part in texts
+    }
+    components |= imported_components(store, tm)
+    if tm.export:
+        export_components(output_dir / "moses", components)
+    return components
+
+
+def lines_to_translate(sources: Sources, parts: Iterable[str]) -> list[str]:
+    """Source lines of all that is translated before the model is written, and after."""
+    used = [spec for part in dict.fromkeys(("dev", "adapt", *parts)) for spec in sources[part].values()]
+    return [source for spec in used for source, _ in read_bitext(spec)]
+
+
+def finished(store: Store, draft: Draft, sources: Sources, chosen: Choices, task: TuningTask) -> Draft:
+    """The model tuned, adapted and given a consensus, as far as that was chosen."""
+    if chosen.tuner is not None:
+        draft = tuned_model(store, draft, task)
+    if chosen.adapter is not None:
+        draft = adapted_model(store, draft, sources["adapt"], chosen.adapter, task)
+    if chosen.consensus is not None:
+        draft = with_consensus(store, draft, sources["dev"], chosen.consensus)
+    return draft
 
 
 def language_models(

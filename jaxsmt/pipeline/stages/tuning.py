@@ -36,7 +36,6 @@ from jaxsmt.tune.rescoring import TextScorer, ranked_anew, rescored
 from jaxsmt.tune.trust_region import maximise
 from jaxsmt.tune.tuner import make_tuner
 
-NO_TUNER = "none"
 WEIGHTS, RESCORING, SHARES, TABLE = "weights.json", "rescoring.json", "shares.json", "table.txt"
 LABEL_WEIGHTS = "label_weights.json"
 MIXTURE_SEARCH = TrustRegionConfig(initial_radius=0.2, final_radius=0.02, max_evaluations=40, low=0.0, high=1.0)

@@ -1,0 +1,60 @@
+"""What a training was told, room by room, in the rooms' own dataclasses."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from omegaconf import DictConfig
+
+from jaxsmt.adapt.consensus.config import ConsensusTraining
+from jaxsmt.align.model import AlignConfig
+from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.model.mixing import MixingConfig
+from jaxsmt.model.rescoring import RescoringTraining
+from jaxsmt.pipeline.config.adapters import AdapterConfig, adapter_config
+from jaxsmt.pipeline.config.consensus import consensus_config
+from jaxsmt.pipeline.config.rooms import room_config
+from jaxsmt.pipeline.config.schemas import LanguageModelConfig, LinksConfig, TmConfig
+from jaxsmt.pipeline.config.tuners import tuner_config
+from jaxsmt.search.decoder import SearchConfig
+from jaxsmt.search.weights import SearchWeights
+from jaxsmt.text.encoding import TextConfig
+
+NO_TUNER = "none"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One field a group of conf/; None where a group says 'none'."""
+
+    text: TextConfig
+    align: AlignConfig
+    links: LinksConfig
+    extract: ExtractConfig
+    tm: TmConfig
+    lm: LanguageModelConfig
+    mixture: MixingConfig
+    search: SearchConfig
+    weights: SearchWeights
+    rescore: RescoringTraining
+    tuner: Any | None
+    adapter: AdapterConfig | None
+    consensus: ConsensusTraining | None
+
+
+def read_choices(config: DictConfig) -> Choices:
+    """The choices of a configuration; raises UserError where a value cannot be."""
+    return Choices(
+        room_config(TextConfig, config.text),
+        room_config(AlignConfig, config.align),
+        room_config(LinksConfig, config.links),
+        room_config(ExtractConfig, config.extract),
+        room_config(TmConfig, config.tm),
+        room_config(LanguageModelConfig, config.lm),
+        room_config(MixingConfig, config.mixture),
+        room_config(SearchConfig, config.search),
+        room_config(SearchWeights, config.weights),
+        room_config(RescoringTraining, config.rescore),
+        tuner_config(config.tune) if config.tune.name != NO_TUNER else None,
+        adapter_config(config.adapt),
+        consensus_config(config.consensus),
+    )
