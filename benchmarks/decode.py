@@ -45,7 +45,7 @@ import numpy as np  # noqa: E402
 from decode_tasks import Run, Task, default_task, phrase_task, read_task, run  # noqa: E402
 from measure import print_figures  # noqa: E402
 
-from jaxsmt.search.chart.kernel import Beam  # noqa: E402
+from jaxsmt.search.chart.structure import Beam  # noqa: E402
 
 # CPU seconds a sentence of Moses by pop limit, and mean scores of runs that are not among the files
 REFERENCE_CPU = {10: 0.0168, 30: 0.0214, 100: 0.0628, 200: 0.0726, 1000: 0.3338, 5000: 3.4561}

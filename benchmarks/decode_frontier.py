@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from decode_tasks import Task, lines, run
 
-from jaxsmt.search.chart.kernel import Beam
+from jaxsmt.search.chart.structure import Beam
 
 # mean score and CPU-seconds a sentence by pop limit, as stated; where these were taken Beam() needed ANCHOR. It has
 # become somewhat faster since, so these times come out a little too low.

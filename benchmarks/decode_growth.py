@@ -9,7 +9,7 @@ from decode_tasks import Run, Task, read_components, run
 from measure import measured
 
 from jaxsmt.common.ragged import concatenate
-from jaxsmt.search.chart.kernel import Beam
+from jaxsmt.search.chart.structure import Beam
 from jaxsmt.search.rules.model import mixed_rules
 from jaxsmt.tm.restrict import prune_component, restricted_union
 

@@ -15,7 +15,7 @@ from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import Automaton, build_automaton
 from jaxsmt.lm.model import Lm
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.rules.model import FixedRules, fixed_rules
 from jaxsmt.search.stack.config import StackConfig
 from jaxsmt.search.weights import SearchWeights
@@ -60,7 +60,7 @@ class StackTask:
         config = SearchConfig(kind="stack", stack=StackConfig(*beam))
         sentences = ragged_from_rows([grammar.source_vocabulary.encode(row) for row in self.text])
         copies = np.concatenate([self.lm.vocabulary.encode(row) for row in self.text]).astype(np.int32)
-        decoder = make_decoder(self.rules, self.automaton, config, lm_ids)
+        decoder = make_decoder(self.rules, [LmFeatures(self.automaton, lm_ids)], config)
         return run_decoder(decoder, Request(sentences, copies, weights))
 
 

@@ -17,8 +17,8 @@ from jaxsmt.extract.lexical import count_words
 from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import Automaton, build_automaton
 from jaxsmt.lm.model import Lm
-from jaxsmt.search.chart.kernel import Beam
-from jaxsmt.search.decoder import AnyDecoder, Request, SearchConfig, make_decoder
+from jaxsmt.search.chart.structure import Beam
+from jaxsmt.search.decoder import Decoder, LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.rules.model import RuleModel, fixed_rules
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.bitext import Bitext
@@ -58,10 +58,10 @@ class Task:
     def lengths(self) -> np.ndarray:
         return np.array([len(words) for words in self.text])
 
-    def decoder(self, beam: Beam) -> AnyDecoder:
+    def decoder(self, beam: Beam) -> Decoder:
         words = self.rules.grammar.target_vocabulary.words
         lm_ids = np.array([*range(NUM_RESERVED), *self.lm.vocabulary.encode(words)], np.int32)
-        return make_decoder(self.rules, self.automaton, replace(self.config, beam=beam), lm_ids)
+        return make_decoder(self.rules, [LmFeatures(self.automaton, lm_ids)], replace(self.config, beam=beam))
 
     def request(self, rows: np.ndarray) -> Request:
         words = [self.text[row] for row in rows]
@@ -84,7 +84,7 @@ def run(task: Task, beam: Beam, rows: np.ndarray, repeats: int = 2) -> Run:
     return run_decoder(task.decoder(beam), task.request(rows), repeats)
 
 
-def run_decoder(decoder: AnyDecoder, request: Request, repeats: int = 2) -> Run:
+def run_decoder(decoder: Decoder, request: Request, repeats: int = 2) -> Run:
     with measured() as first:
         derivations = decoder.translate(request)
     seconds = []

@@ -20,7 +20,7 @@ from jaxsmt.extract.extraction import extract_counts
 from jaxsmt.extract.lexical import count_words
 from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import build_automaton
-from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import Decoder, LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.rules.model import mixed_rules
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.bitext import Bitext
@@ -69,7 +69,7 @@ def make_jobs(number: int) -> dict[str, Job]:
     union = build_union([component(place, number) for place in range(number)])
     lm = with_rest_costs(read_arpa(REFERENCE / "lm" / "A.en.5.arpa.gz"))
     ids = np.array([*range(NUM_RESERVED), *lm.vocabulary.encode(union.target_vocabulary.words)], np.int32)
-    decoder = make_decoder(mixed_rules(union), build_automaton(lm), SearchConfig(), ids)
+    decoder = make_decoder(mixed_rules(union), [LmFeatures(build_automaton(lm), ids)], SearchConfig())
     text = [line.split() for line in lines("text/pydoc-test100.fr.gz")]
     sentences = ragged_from_rows([union.source_vocabulary.encode(words) for words in text])
     copies = ragged_from_rows([lm.vocabulary.encode(words) for words in text]).values

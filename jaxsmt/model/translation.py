@@ -11,7 +11,7 @@ from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.model.mixing import make_rules
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.source_text import Glossary, SourceText, find_terms
-from jaxsmt.search.decoder import AnyDecoder, Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.translation import Translation, translate, translate_nbest
 from jaxsmt.search.weights import SearchWeights
@@ -19,6 +19,8 @@ from jaxsmt.text.encoding import written_words
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
+    from jaxsmt.adapt.consensus.config import ConsensusConfig
+    from jaxsmt.model.reranking.consensus import ConsensusTranslator
     from jaxsmt.search.nbest.rescoring import FeatureVectors
 
 _BREAKS = (".", ";", ":", ",", "!", "?", ")", "…")  # a sentence that is too long may be cut after these
@@ -66,6 +68,10 @@ class Translator(Protocol):
     """What translates text with a model, each line by a profile; without profiles all as text of no label."""
 
     @property
+    def plain(self) -> "PlainTranslator":
+        """What finds derivations, ranks none anew, and translates what nobody ranks."""
+
+    @property
     def model(self) -> Model:
         """What it translates with."""
 
@@ -86,6 +92,9 @@ class Translator(Protocol):
     def line(self, text: SourceText, row: int, found: Translation, label: str | None = None) -> TranslatedLine:
         """What a translation of line `row` is as text; label: of the line."""
 
+    def with_consensus(self, config: "ConsensusConfig") -> "ConsensusTranslator":
+        """What chooses from its lists by consensus."""
+
 
 @dataclass(frozen=True)
 class PlainTranslator:
@@ -96,7 +105,7 @@ class PlainTranslator:
     """
 
     model: Model
-    decoder: AnyDecoder
+    decoder: Decoder
     words: Vocabulary
     profile: Profile
     glossary: Glossary
@@ -127,6 +136,17 @@ class PlainTranslator:
             made.append(NBestList(self.line(text, row, lists[row][0], labels[row]), found, outputs, part))
             first += len(found)
         return made
+
+    @property
+    def plain(self) -> "PlainTranslator":
+        """Itself."""
+        return self
+
+    def with_consensus(self, config: "ConsensusConfig") -> "ConsensusTranslator":
+        """What chooses from lists by consensus, which nothing rescores."""
+        from jaxsmt.model.rescoring import Rescoring
+
+        return Rescoring((), (), config.nbest).translator(self).with_consensus(config)
 
     @property
     def statistics(self) -> SearchStatistics:
@@ -202,11 +222,7 @@ def make_translator(model: Model, config: SearchConfig | None = None, glossary: 
     plain = plain_translator(model, None, config, glossary)
     more = model.adaptation or model.rescoring  # training makes no model with both
     translator: Translator = plain if more is None else more.translator(plain)
-    if model.consensus is None:
-        return translator
-    from jaxsmt.model.reranking.consensus import consensus_translator  # what is not there need not be imported
-
-    return consensus_translator(plain, translator, model.consensus)
+    return translator if model.consensus is None else translator.with_consensus(model.consensus)
 
 
 def stacked(profiles: Sequence[Profile]) -> tuple[SearchWeights, np.ndarray, tuple[np.ndarray, ...]]:

@@ -14,7 +14,6 @@ from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log, track
 from jaxsmt.model.folder import ADAPTATION
 from jaxsmt.model.model import Model
-from jaxsmt.model.reranking.consensus import ConsensusTranslator
 from jaxsmt.model.translation import make_translator
 from jaxsmt.pipeline.assembly import Draft
 from jaxsmt.pipeline.stages.texts import bitext_inputs
@@ -66,8 +65,7 @@ def consensus_stage(store: Store, draft: Draft, dev: Mapping[str, BitextSource],
 
 def consensus_lists(model: Model, text: TuningText, config: ConsensusConfig) -> NBestLists:
     """What a consensus chooses from for development sentences, the best translations first, without features."""
-    translator = make_translator(dataclasses.replace(model, consensus=config))
-    assert isinstance(translator, ConsensusTranslator)
+    translator = make_translator(dataclasses.replace(model, consensus=None)).with_consensus(config)
     texts: list[str] = []
     scores, sentences = [np.zeros(0)], [np.zeros(0, np.int64)]
     step = translator.lines_at_once

@@ -11,7 +11,6 @@ from jaxsmt.common.progress import track
 from jaxsmt.evaluate.scores import Scores, corpus_scores
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.reranking.bagging import BaggedTranslator
-from jaxsmt.model.reranking.consensus import consensus_translator
 from jaxsmt.model.source_text import SourceText, source_text
 from jaxsmt.model.translation import PlainTranslator, Translator, plain_translator
 from jaxsmt.pipeline.bag_report import BagReport, joined
@@ -111,7 +110,7 @@ def _adapted(plain: PlainTranslator, report: BagReport | None) -> Translator:
 def _consensus(plain: PlainTranslator, base: Translator, is_adapted: bool) -> Translator:
     """What chooses from the lists of the model as it is adapted, or as it is otherwise (base)."""
     assert plain.model.consensus is not None
-    return consensus_translator(plain, _adapted(plain, None) if is_adapted else base, plain.model.consensus)
+    return (_adapted(plain, None) if is_adapted else base).with_consensus(plain.model.consensus)
 
 
 def unknown_file(output_dir: Path, part: str, domain: str) -> Path:

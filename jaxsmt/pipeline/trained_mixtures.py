@@ -38,12 +38,12 @@ from jaxsmt.search.nbest.trainable import listed_rules, listed_words, lm_feature
 from jaxsmt.search.nbest.uses import DerivationUses, joined_uses, uses_of
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.tm.weights import P_TARGET
-from jaxsmt.tune.config import RiskConfig
 from jaxsmt.tune.lists import TuningLists, rows_of
 from jaxsmt.tune.loop import table, tune
 from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
 from jaxsmt.tune.risk.mixtures import Mixture, Point, mixture_risk
 from jaxsmt.tune.scoring import score_lists
+from jaxsmt.tune.tuner import TunerConfig
 
 TRAINED = "trained"
 MIXTURES = "mixtures.json"
@@ -51,11 +51,11 @@ LEAST = 1e-4  # of a weight that training starts from, against the largest: a lo
 _jitted: dict[Any, Any] = {feature_fn: jax.jit(feature_fn) for feature_fn in (rule_features, lm_feature)}
 
 
-def check_trained(config: MixingConfig, tuner: Any, has_rescoring: bool) -> None:
+def check_trained(config: MixingConfig, tuner: TunerConfig | None, has_rescoring: bool) -> None:
     """Raises UserError where component weights are to be trained and cannot be."""
     if config.weighting != TRAINED:
         return
-    if not isinstance(tuner, RiskConfig):
+    if tuner is None or not tuner.has_gradient:
         raise UserError("mixture.weighting=trained needs the gradient of expected scores: choose tune=risk")
     if config.tune_each:
         raise UserError("mixture.weighting=trained has one tuning for all labels: set mixture.tune_each=false")

@@ -1,188 +1,97 @@
-"""The decoder: sentences in, derivations out."""
+"""What a decoder is, of either search, and how one is made."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from jaxsmt.common.devices.room import fits, within_room
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.grouping import sorted_distinct
-from jaxsmt.lm.automaton import Automaton
-from jaxsmt.search.chart.kernel import IMPOSSIBLE, Chart, fill_chart
-from jaxsmt.search.chart.rows import SearchLm, start_row
-from jaxsmt.search.chart.tiles import ChartTiles, chart_tiles
-from jaxsmt.search.nbest.derivation import Derivation, Reader
-from jaxsmt.search.plan.forest import Plan, Sizes, plan_batch
-from jaxsmt.search.plan.lists import PlacedPrograms, assemble_lists, rank_rules
-from jaxsmt.search.plan.matching import Matches, match_patterns
-from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, all_groups, forced_allows
-from jaxsmt.search.plan.targets import (
-    LmFeatures,
-    TargetPrograms,
-    programs_by_lm,
-    special_programs_by_lm,
-    target_programs,
-)
-from jaxsmt.search.request import Request, SearchConfig, complete_request, part_of
+from jaxsmt.search.chart.rows import SearchLm
+from jaxsmt.search.nbest.derivation import Derivation
+from jaxsmt.search.plan.forest import Sizes
+from jaxsmt.search.plan.targets import LmFeatures, TargetPrograms, target_programs
+from jaxsmt.search.request import Request, SearchConfig, complete_request
 from jaxsmt.search.rules.model import RuleModel
-from jaxsmt.search.stack.decoder import StackDecoder, stack_decoder
 from jaxsmt.search.statistics import SearchStatistics
-from jaxsmt.search.weights import Profiles
 from jaxsmt.text.vocabulary import NONTERMINALS
 
 if TYPE_CHECKING:
     from jaxsmt.osm.models import OperationModels
+    from jaxsmt.search.nbest.sources import Source
+    from jaxsmt.search.stack.operations.programs import PhraseOperations
 
-__all__ = [
-    "AnyDecoder", "Decoder", "LmFeatures", "Request", "SearchConfig", "StackDecoder", "complete_request",
-    "make_decoder",
-]  # fmt: skip
-SMALL, USUAL = Sizes().scaled(1, 16), Sizes()
+__all__ = ["Decoder", "LmFeatures", "Request", "SearchConfig", "complete_request", "make_decoder"]
 
 
-class DecodedBatch(NamedTuple):
-    """Sentences `rows` of a request, planned and decoded."""
+class DecodedBatch(Protocol):
+    """Sentences of a request, planned and decoded."""
 
-    rows: np.ndarray
-    plan: Plan
-    profiles: Profiles
-    chart: Chart
-    reader: Reader
+    def source(self) -> "Source":
+        """What n-best lists are made from; edges were kept."""
 
 
-@dataclass(frozen=True)
-class Decoder:
+class Decoder(Protocol):
     """Rules and language models made ready for search. See `make_decoder`."""
 
-    end_words: ClassVar[int] = 2  # <s> and </s> count as words
-    rules: RuleModel
-    targets: tuple[TargetPrograms, ...]  # for each language model
-    config: SearchConfig
-    statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
-    tiles: ChartTiles = field(default_factory=chart_tiles)
+    @property
+    def end_words(self) -> int:
+        """How many of <s> and </s> count as words."""
 
-    @cached_property
+    @property
+    def makes_chains(self) -> bool:
+        """Whether derivations are chains of phrases in the order of the output, and not trees."""
+
+    @property
+    def rules(self) -> RuleModel: ...
+    @property
+    def targets(self) -> tuple[TargetPrograms, ...]:
+        """Compiled target sides, for each language model."""
+
+    @property
+    def operations(self) -> "PhraseOperations | None":
+        """An operation sequence model; its weight is the last of those of `lm`."""
+
+    @property
+    def config(self) -> SearchConfig: ...
+    @property
+    def statistics(self) -> SearchStatistics:
+        """Of all that was decoded so far."""
+
+    @property
     def lms(self) -> tuple[SearchLm, ...]:
-        """The language models."""
-        return tuple(own.lm for own in self.targets)
+        """The language models, then that of operations."""
 
     @property
     def lm_names(self) -> tuple[str, ...]:
-        """Of the features of the language models."""
-        return tuple(name for own in self.targets for name in own.names)
+        """Of the features of all these."""
 
     def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
         """The best derivation of every sentence; `sizes` fixes the static sizes instead of choosing them."""
-        found: dict[int, Derivation] = {}
-        for batch in self.charts(request, sizes):
-            group, choice, score = (
-                np.asarray(part) for part in (batch.chart.group, batch.chart.choice, batch.chart.score)
-            )
-            for place, row in enumerate(batch.rows.tolist()):
-                cell = int(batch.plan.last_cells[place])
-                total = float(score[cell, 0]) + float(batch.profiles.start_score[batch.profiles.of_sentence[place]])
-                assert score[cell, 0] > IMPOSSIBLE / 2, "unknown words pass through, so there is always a derivation"
-                found[row] = Derivation(batch.reader.best(group, choice, cell, 0), total)
-        return [found[row] for row in range(len(request.sentences))]
 
-    def charts(self, request: Request, sizes: Sizes | None = None, keep_edges: bool = False) -> Iterator[DecodedBatch]:
+    def batches(
+        self, request: Request, sizes: Sizes | None = None, keep_edges: bool = False
+    ) -> Iterator[DecodedBatch]:
         """Decodes batch by batch."""
-        request = complete_request(request, self.rules, self.lms)
-        matches = match_patterns(self.rules.grammar.trie, request.sentences, self.config.max_span)
-        matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
-        for rows in _batches(matches, request.sentences.lengths, sizes or USUAL, self.config):
-            for batch in within_room(rows, partial(self._decode, request, matches, sizes, keep_edges)):
-                self.statistics.add(batch.plan, batch.chart)
-                yield batch
-
-    def _decode(
-        self, request: Request, matches: Matches, sizes: Sizes | None, keep_edges: bool, rows: np.ndarray
-    ) -> DecodedBatch | None:
-        """None where the device has no room for all of them at once."""
-        part = part_of(request, matches, rows)
-        longest = max([self.config.max_span, *(end - start for _, start, end in part.forced)])
-        plan, entries = self._plan(part.batch([own.lm_ids for own in self.targets], longest), part.matches, sizes)
-
-        def special(number: int, start: int, end: int) -> Any:
-            return entries.symbols(number, start, end, self.config.drop_unknown)
-
-        tiles = self.tiles._replace(cells=plan.step)
-        arguments = self.lms, plan.forest, self.config.beam, self.config.table_limit, tiles, keep_edges
-        if len(rows) > 1 and not fits(fill_chart, *arguments):
-            return None
-        chart = fill_chart(*arguments)
-        return DecodedBatch(rows, plan, part.profiles, chart, Reader(plan, self.rules.grammar, special))
-
-    def _plan(self, batch: BatchSentences, matches: Matches, sizes: Sizes | None) -> tuple[Plan, SpecialEntries]:
-        layout, profiles, config = batch.layout, batch.profiles, self.config
-        ranking = rank_rules(self.rules, matches, profiles, self._programs_of, config.table_limit)
-        groups, entries = all_groups(batch, ranking, config.swap_span, config.drop_unknown)
-        specials = special_programs_by_lm(self.targets, entries, profiles)
-        lists = assemble_lists(ranking, specials, entries.scores(specials, profiles))
-        sizes = sizes or _fitting(len(layout.lengths), len(sorted_distinct(groups.cell)), len(groups.cell), lists)
-        starts = [start_row(lm) for lm in self.lms]
-        return plan_batch(layout, groups, lists, profiles, starts, sizes, self.tiles.cells), entries
-
-    def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[PlacedPrograms, ...]:
-        """Compiled targets, and the place there of each pair [A] for its profile [A]."""
-        return programs_by_lm(self.targets, self.rules.grammar.target_index[pairs], user, profiles)
-
-
-AnyDecoder = Decoder | StackDecoder
 
 
 def make_decoder(
-    rules: RuleModel, lms: Automaton | Sequence[LmFeatures], config: SearchConfig | None = None,
-    lm_ids: np.ndarray | None = None, operations: "OperationModels | None" = None,
-) -> AnyDecoder:  # fmt: skip
-    """Compiles all target sides for the language models.
+    rules: RuleModel, lms: Sequence[LmFeatures], config: SearchConfig | None = None,
+    operations: "OperationModels | None" = None,
+) -> Decoder:  # fmt: skip
+    """Compiles all target sides for the language models, of which there is one at least.
 
-    lms: at least one, or the automaton of one alone; lm_ids: [V] the ids of target words in that automaton; None: it
-      uses the rules' target vocabulary.
     operations: models that the stack search has as one more, the last of `SearchWeights.lm` and of mixtures.
     """
-    sources = [LmFeatures(lms, lm_ids)] if isinstance(lms, Automaton) else list(lms)
     config = (config or SearchConfig()).for_phrases(not np.isin(rules.grammar.source_sides, NONTERMINALS).any())
-    targets = tuple(target_programs(source, rules.grammar) for source in sources)
-    if config.kind == "stack":
+    targets = tuple(target_programs(source, rules.grammar) for source in lms)
+    if config.kind == "stack":  # each search is loaded by who searches so
+        from jaxsmt.search.stack.decoder import stack_decoder
+
         return stack_decoder(rules, targets, config, operations)
+    from jaxsmt.search.chart.decoder import ChartDecoder
+
     if operations is not None:
         raise UserError(
             "operation sequence models are searched with by kind 'stack', not by 'chart': rescore lists with them"
         )
-    return Decoder(rules, targets, config)
-
-
-def _batches(matches: Matches, lengths: np.ndarray, sizes: Sizes, config: SearchConfig) -> list[np.ndarray]:
-    """Consecutive sentences, as many as fit into `sizes`."""
-    span_key = (matches.sentence.astype(np.int64) << 32) | (matches.start << 16) | matches.end
-    spans = np.bincount(sorted_distinct(span_key) >> 32, minlength=len(lengths)) + lengths
-    blocks = lengths * config.swap_span
-    cells = spans + blocks + lengths + 3
-    groups = (
-        np.bincount(matches.sentence, minlength=len(lengths))
-        + 2 * lengths
-        + spans
-        + blocks * (config.swap_span + 1)
-        + 1
-    )
-    batches, begin, num_cells, num_groups = [], 0, 1, 0
-    for row in range(len(lengths)):
-        full = num_cells + cells[row] > sizes.cells or num_groups + groups[row] > sizes.groups
-        if row > begin and (full or row - begin == sizes.sentences):
-            batches.append(np.arange(begin, row))
-            begin, num_cells, num_groups = row, 1, 0
-        num_cells, num_groups = num_cells + cells[row], num_groups + groups[row]
-    return [*batches, np.arange(begin, len(lengths))] if len(lengths) else []
-
-
-def _fitting(sentences: int, cells: int, groups: int, lists: Any) -> Sizes:
-    """The smallest class of sizes that holds a batch."""
-    needed = (sentences, cells + sentences + 1, groups, len(lists.score), max(map(len, lists.rows)))
-    sizes = SMALL
-    while any(have < need for have, need in zip(vars(sizes).values(), needed, strict=True)):
-        sizes = USUAL if sizes == SMALL else sizes.scaled(2)
-    return sizes
+    return ChartDecoder(rules, targets, config)

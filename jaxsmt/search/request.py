@@ -9,8 +9,8 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.common.settings import check_choices, check_ranges
-from jaxsmt.search.chart.kernel import Beam
 from jaxsmt.search.chart.rows import LOG_LINEAR, SearchLm
+from jaxsmt.search.chart.structure import Beam
 from jaxsmt.search.plan.forest import Layout
 from jaxsmt.search.plan.matching import Matches
 from jaxsmt.search.plan.planning import BatchSentences, check_forced

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxsmt.search.chart.kernel import NUM_GROUPS, Chart
+from jaxsmt.search.chart.structure import NUM_GROUPS, Chart
 from jaxsmt.search.plan.forest import Plan
 
 _FOLD_AT = 64

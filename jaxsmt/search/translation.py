@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import Ragged, offsets_of
-from jaxsmt.search.decoder import AnyDecoder, Request, complete_request
+from jaxsmt.search.decoder import Decoder, Request, complete_request
 from jaxsmt.search.nbest.derivation import Derivation
 from jaxsmt.search.request import mixture_rows
 
@@ -70,7 +70,7 @@ class Translation:
 
 
 def translate(
-    decoder: AnyDecoder, request: Request, break_ids: Sequence[int] = (), max_words: int = MAX_WORDS
+    decoder: Decoder, request: Request, break_ids: Sequence[int] = (), max_words: int = MAX_WORDS
 ) -> list[Translation]:
     """The best translation of every sentence, none is left out.
 
@@ -85,7 +85,7 @@ def translate(
 
 
 def translate_nbest(
-    decoder: AnyDecoder,
+    decoder: Decoder,
     request: Request,
     size: int,
     distinct: bool = True,
@@ -105,7 +105,7 @@ def translate_nbest(
 
 
 def cut_request(
-    decoder: AnyDecoder, request: Request, break_ids: Sequence[int], max_words: int
+    decoder: Decoder, request: Request, break_ids: Sequence[int], max_words: int
 ) -> tuple[Request, np.ndarray, np.ndarray]:
     """The request in parts of at most `max_words` words; of each part its sentence and the position it begins at."""
     rows, starts, ends = [], [], []

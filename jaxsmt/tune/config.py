@@ -1,10 +1,17 @@
 """Settings of the tuners, as `conf/tune/*` give them."""
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+
+class TunerSettings:
+    """What is true of most tuners."""
+
+    has_gradient: ClassVar[bool] = False  # of expected scores, through which mixtures can be trained
 
 
 @dataclass(frozen=True)
-class MertConfig:
+class MertConfig(TunerSettings):
     """Minimum error rate training (Och 2003).
 
     metric: 'bleu' or 'ter'.
@@ -41,7 +48,7 @@ class MertConfig:
 
 
 @dataclass(frozen=True)
-class MiraConfig:
+class MiraConfig(TunerSettings):
     """Batch MIRA (Cherry & Foster 2012).
 
     step_limit: C, the largest step size.
@@ -63,7 +70,7 @@ class MiraConfig:
 
 
 @dataclass(frozen=True)
-class ProConfig:
+class ProConfig(TunerSettings):
     """Pairwise ranking optimisation (Hopkins & May 2011).
 
     samples: Γ, pairs drawn for a sentence.
@@ -87,7 +94,7 @@ class ProConfig:
 
 
 @dataclass(frozen=True)
-class RiskConfig:
+class RiskConfig(TunerSettings):
     """Minimum risk (Smith & Eisner 2006; Rosti et al. 2011).
 
     metric: 'bleu' or 'ter'.
@@ -109,6 +116,8 @@ class RiskConfig:
     seed: of the starting points.
     """
 
+    has_gradient: ClassVar[bool] = True
+
     metric: str = "bleu"
     level: str = "corpus"
     optimiser: str = "lbfgs"
@@ -127,7 +136,7 @@ class RiskConfig:
 
 
 @dataclass(frozen=True)
-class TrustRegionConfig:
+class TrustRegionConfig(TunerSettings):
     """Derivative-free optimisation of few parameters (COBYQA, Ragonneau & Zhang 2024, of Powell's family).
 
     metric: 'bleu' or 'ter', where n-best lists are tuned.

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jaxsmt.search.chart.kernel import Beam
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.chart.structure import Beam
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.rules.ensemble import EnsembleConfig
@@ -47,7 +47,7 @@ def automaton():
 
 
 def decoder_of(small, automaton, rules):
-    return make_decoder(rules, automaton, SearchConfig(WIDE, max_span=3), small.lm_ids)
+    return make_decoder(rules, [LmFeatures(automaton, small.lm_ids)], SearchConfig(WIDE, max_span=3))
 
 
 def words_of(small, derivation):
@@ -101,7 +101,9 @@ def translate_alone(small, automaton, d):
         small.lm_ids[:6],
         [small.lm_ids[small.union.target_vocabulary.id_of[w]] for w in one.union.target_vocabulary.words],
     )
-    decoder = make_decoder(mixed_rules(one.union), automaton, SearchConfig(WIDE, max_span=3), ids.astype(np.int32))
+    decoder = make_decoder(
+        mixed_rules(one.union), [LmFeatures(automaton, ids.astype(np.int32))], SearchConfig(WIDE, max_span=3)
+    )
     request = Request(one.sentences(TEXTS), weights=replace(WEIGHTS, rule=tuple(one.weights[0].tolist())))
     return [(words_of(one, item), item.score) for item in decoder.translate(request)]
 
@@ -138,7 +140,7 @@ def test_an_ensemble_of_one_component_is_the_component(small, automaton, alone):
     ]
     for name, config in CONFIGS.items():
         rules = ensemble_rules(one.union, one.table, one.weights, config)
-        decoder = make_decoder(rules, automaton, SearchConfig(WIDE, max_span=3), ids)
+        decoder = make_decoder(rules, [LmFeatures(automaton, ids)], SearchConfig(WIDE, max_span=3))
         found = decoder.translate(Request(one.sentences(TEXTS), weights=SEARCH))
         assert [words_of(one, item) for item in found] == [words for words, _ in alone[2]], name
         np.testing.assert_allclose([item.score for item in found], [score for _, score in alone[2]], atol=1e-4)
@@ -160,7 +162,7 @@ def test_equal_counts_weights_are_the_concatenated_model(automaton):
     for model in (small, one):
         ids = [*range(6), *(6 + ord(word[1]) % 6 for word in model.union.target_vocabulary.words)]
         config = SearchConfig(WIDE, max_span=3)
-        decoder = make_decoder(mixed_rules(model.union), automaton, config, np.array(ids))
+        decoder = make_decoder(mixed_rules(model.union), [LmFeatures(automaton, np.array(ids))], config)
         derivations = decoder.translate(Request(model.sentences(TEXTS), weights=WEIGHTS))
         outputs.append([(words_of(model, item), pytest.approx(item.score, abs=1e-4)) for item in derivations])
     assert outputs[0] == outputs[1]

@@ -9,8 +9,8 @@ from jaxsmt.lm.automaton import build_automaton
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.lm.union import build_union_automaton
-from jaxsmt.search.chart.kernel import Beam
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.chart.structure import Beam
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.rules.model import fixed_rules, mixed_rules
 from jaxsmt.text.vocabulary import NUM_RESERVED
@@ -24,7 +24,7 @@ NARROW = Beam(kept=2, rules=4, expanded=2, neighbours=3)
 
 
 def decode(table, automaton, sentences, config):
-    decoder = make_decoder(fixed_rules(table), automaton, config)
+    decoder = make_decoder(fixed_rules(table), [LmFeatures(automaton)], config)
     request = Request(sentences, weights=WEIGHTS)
     derivations = decoder.translate(request)
     return derivations, rescore(decoder, request, derivations)
@@ -77,7 +77,7 @@ def test_language_models_are_mixed_for_each_sentence():
     parts = [ragged_from_rows(text[:40]), ragged_from_rows(text[40:])]
     automaton, _ = build_union_automaton([estimate_lm(part, TARGET, LmConfig(order=3)) for part in parts])
     table, sentences = random_table(random, 20, 2), random_sentences(random, [4, 5, 5])
-    decoder = make_decoder(fixed_rules(table), automaton, SearchConfig(NARROW, max_span=4))
+    decoder = make_decoder(fixed_rules(table), [LmFeatures(automaton)], SearchConfig(NARROW, max_span=4))
     mixture = np.array([[1.0, 0.0], [0.3, 0.7], [0.5, 0.5]], np.float32)
     request = Request(sentences, weights=WEIGHTS, lm_mixture=mixture)
     together = decoder.translate(request)
@@ -97,7 +97,7 @@ def test_component_weights_of_each_sentence_are_its_own():
     words = union.target_vocabulary.encode(union.target_vocabulary.words)
     text = [random.choice(words, random.integers(1, 8)).tolist() for _ in range(40)]
     automaton = build_automaton(estimate_lm(ragged_from_rows(text), union.target_vocabulary, LmConfig(order=2)))
-    decoder = make_decoder(mixed_rules(union), automaton, SearchConfig(NARROW, max_span=5))
+    decoder = make_decoder(mixed_rules(union), [LmFeatures(automaton)], SearchConfig(NARROW, max_span=5))
     source = union.source_vocabulary.encode(union.source_vocabulary.words)
     sentences = ragged_from_rows([random.choice(source, 6).tolist() for _ in range(3)])
     mixture = random.uniform(0.01, 5, (3, 4, 2))

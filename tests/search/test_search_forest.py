@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.chart.kernel import FIRST_ENTRY, GROUP_CLASSES
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.chart.structure import FIRST_ENTRY, GROUP_CLASSES
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.plan.matching import match_patterns
 from jaxsmt.search.rules.model import fixed_rules
@@ -29,12 +29,14 @@ def decoder():
         if before + between + after <= 5:
             side = (B, *[A] * before, X1, *[A] * between, X2, *[A] * after, C)
             rules += [(side, (V, X1, U, X2, W)), (side, (X2, V, X1))]
-    return make_decoder(fixed_rules(table_of(rules, np.random.default_rng(5))), lm_of(4), SearchConfig(NARROW, 40))
+    return make_decoder(
+        fixed_rules(table_of(rules, np.random.default_rng(5))), [LmFeatures(lm_of(4))], SearchConfig(NARROW, 40)
+    )
 
 
 def test_the_groups_with_the_best_rules_are_kept(decoder):
     request = Request(ragged_from_rows([[B, *[A] * 30, C], [B, *[A] * 12, C]]), weights=WEIGHTS)
-    (batch,) = decoder.charts(request)
+    (batch,) = decoder.batches(request)
     plan, matches = batch.plan, match_patterns(decoder.rules.grammar.trie, request.sentences, 40)
     _, list_of_match = np.unique(matches.side, return_inverse=True)
     best = plan.lists.score[plan.lists.first[list_of_match]]  # of each match's rules

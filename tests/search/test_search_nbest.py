@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from jaxsmt.search.chart.kernel import Beam
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.chart.structure import Beam
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest
 from jaxsmt.search.nbest.moses import nbest_lines, output_words
 from jaxsmt.search.nbest.rescoring import rescore
@@ -19,7 +19,7 @@ def model():
     random = np.random.default_rng(4)
     table, automaton = random_table(random, 12, 2), random_lm(random, 3)
     sentences = random_sentences(random, [0, 1, 2, 3, 3])
-    decoder = make_decoder(fixed_rules(table), automaton, SearchConfig(WIDE, max_span=3))
+    decoder = make_decoder(fixed_rules(table), [LmFeatures(automaton)], SearchConfig(WIDE, max_span=3))
     return table, automaton, decoder, Request(sentences, weights=WEIGHTS)
 
 

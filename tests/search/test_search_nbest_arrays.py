@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.chart.kernel import IMPOSSIBLE, NUM_GROUPS
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.chart.structure import IMPOSSIBLE, NUM_GROUPS
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest, nbest_arrays
 from jaxsmt.search.nbest.moses import output_texts, output_words
 from jaxsmt.search.nbest.rescoring import rescore
@@ -27,7 +27,7 @@ def decoders():
     random = np.random.default_rng(4)
     table, automaton = random_table(random, 12, 2), random_lm(random, 3)
     configs = (SearchConfig(WIDE, max_span=3), SearchConfig(WIDE, max_span=3, swap_span=3, drop_unknown=True))
-    return [make_decoder(fixed_rules(table), automaton, config) for config in configs]
+    return [make_decoder(fixed_rules(table), [LmFeatures(automaton)], config) for config in configs]
 
 
 def request_of(lengths, **more):
@@ -108,7 +108,7 @@ def test_nothing_asked_nothing_listed(decoders):
 def test_the_search_counts_what_it_does(decoders):
     """The candidates of a wide beam are the edges, where none was too many to keep."""
     request, before = request_of([0, 1, 2, 2]), decoders[0].statistics.total()
-    (batch,) = decoders[0].charts(request, keep_edges=True)
+    (batch,) = decoders[0].batches(request, keep_edges=True)
     after = decoders[0].statistics.total()
     own = type(after)(*(late - early for late, early in zip(after, before, strict=True)))
     is_scored = np.asarray(batch.chart.edges.score) > IMPOSSIBLE / 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest_arrays
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.rules.mixtures import fill_up_rules, linear_rules, log_linear_rules
@@ -117,7 +117,7 @@ def test_the_chart_finds_the_best_of_all(small, name):
     weights, scores = weighted(small, replace(search_oracle.WEIGHTS, unknown=0.07), BINS[name], 1)
     automaton, sentences = random_lm(np.random.default_rng(2), 2), small.sentences(TEXTS)
     rules = provenance_rules(mixed_rules(small.union), small.union, Provenance(BINS[name]))
-    decoder = make_decoder(rules, automaton, SearchConfig(WIDE, max_span=3), small.lm_ids)
+    decoder = make_decoder(rules, [LmFeatures(automaton, small.lm_ids)], SearchConfig(WIDE, max_span=3))
     known = {}
     for number, score in enumerate(scores.tolist()):
         source, target = small.sides(number)
@@ -136,7 +136,7 @@ def test_stacks_find_the_best_of_all(phrases, name):
     automaton, sentences = random_lm(np.random.default_rng(3), 3), phrases.sentences(TEXTS)
     rules = provenance_rules(mixed_rules(phrases.union), phrases.union, Provenance(BINS[name]))
     config = SearchConfig(table_limit=50, kind="stack", stack=WIDE_STACK)
-    decoder = make_decoder(rules, automaton, config, phrases.lm_ids)
+    decoder = make_decoder(rules, [LmFeatures(automaton, phrases.lm_ids)], config)
     expected = [all_outputs(options_of(phrases, scores, sentence, weights), len(sentence), 6, weights)
                 for sentence in (sentences[row] for row in range(len(TEXTS)))]  # fmt: skip
     check_lists(decoder, Request(sentences, weights=weights, mixture=MIXTURE), expected, phrases.lm_ids, automaton)
@@ -165,7 +165,9 @@ def test_negative_weights_of_provenance_leave_bounds_in_use(small, monkeypatch):
 
     monkeypatch.setattr("jaxsmt.search.plan.lists._all_pairs", refuse)
     rules = provenance_rules(mixed_rules(small.union), small.union, Provenance((1.0,)))
-    decoder = make_decoder(rules, random_lm(np.random.default_rng(2), 2), SearchConfig(WIDE, max_span=3), small.lm_ids)
+    decoder = make_decoder(
+        rules, [LmFeatures(random_lm(np.random.default_rng(2), 2), small.lm_ids)], SearchConfig(WIDE, max_span=3)
+    )
     base = search_oracle.WEIGHTS
     request = Request(small.sentences(TEXTS), mixture=MIXTURE)
     decoder.translate(replace(request, weights=replace(base, rule=(*base.rule, *[-1.0] * 6))))
@@ -177,9 +179,9 @@ def test_weights_of_zero_change_nothing(small):
     automaton, base = random_lm(np.random.default_rng(2), 2), search_oracle.WEIGHTS
     config = SearchConfig(WIDE, max_span=3, table_limit=3)
     request = Request(small.sentences(TEXTS), weights=base, mixture=MIXTURE)
-    plain = make_decoder(mixed_rules(small.union), automaton, config, small.lm_ids).translate(request)
+    plain = make_decoder(mixed_rules(small.union), [LmFeatures(automaton, small.lm_ids)], config).translate(request)
     rules = provenance_rules(mixed_rules(small.union), small.union, Provenance())
-    decoder = make_decoder(rules, automaton, config, small.lm_ids)
+    decoder = make_decoder(rules, [LmFeatures(automaton, small.lm_ids)], config)
     found = decoder.translate(replace(request, weights=replace(base, rule=(*base.rule, 0.0, 0.0, 0.0))))
     assert [(item.root, item.score) for item in found] == [(item.root, item.score) for item in plain]
     with pytest.raises(UserError, match=r"weights\.rule has shape \[4\]: give 7 numbers"):

@@ -9,7 +9,7 @@ import pytest
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import build_automaton
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.derivation import END, GLUE, RULE, START_NODE, UNKNOWN_WORD, Derivation, Node, Symbols
 from jaxsmt.search.nbest.moses import output_words
 from jaxsmt.search.nbest.rescoring import rescore
@@ -40,7 +40,7 @@ def setting(reference):
     text = [line.split() for line in lines(reference / "text" / "pydoc-test100.fr.gz")]
     lm_ids = np.array([*range(NUM_RESERVED), *lm.vocabulary.encode(table.target_vocabulary.words)], np.int32)
     config = SearchConfig(max_span=20)
-    decoder = make_decoder(fixed_rules(table), build_automaton(lm), config, lm_ids)
+    decoder = make_decoder(fixed_rules(table), [LmFeatures(build_automaton(lm), lm_ids)], config)
     sentences = ragged_from_rows([table.source_vocabulary.encode(row) for row in text])
     copy_ids = np.concatenate([lm.vocabulary.encode(row) for row in text]).astype(np.int32)
     return table, decoder, Request(sentences, copy_ids, HIERO)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from jaxsmt.search.chart.candidates import grid
-from jaxsmt.search.chart.kernel import Beam
 from jaxsmt.search.chart.selection import _LEVELS as LEVELS
 from jaxsmt.search.chart.selection import best_equal, largest
+from jaxsmt.search.chart.structure import Beam
 
 
 def levels_of(values, least):

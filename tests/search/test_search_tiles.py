@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jaxsmt.search.chart.kernel import Beam
+from jaxsmt.search.chart.structure import Beam
 from jaxsmt.search.chart.tiles import CHART_TILES, ChartTiles, chart_tiles
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest
 from jaxsmt.search.rules.model import fixed_rules
 from tests.search.search_oracle import WEIGHTS, random_lm, random_sentences, random_table
@@ -20,7 +20,9 @@ WHOLE_LEVELS = ChartTiles(1 << 14, 1 << 17, 1 << 13)
 @pytest.fixture(scope="module")
 def decoder():
     random = np.random.default_rng(0)
-    return make_decoder(fixed_rules(random_table(random, 60, 2)), random_lm(random, 3), SearchConfig(BEAM, max_span=6))
+    return make_decoder(
+        fixed_rules(random_table(random, 60, 2)), [LmFeatures(random_lm(random, 3))], SearchConfig(BEAM, max_span=6)
+    )
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from jaxsmt.search.nbest.trainable import listed_rules, listed_words, lm_feature
 from jaxsmt.search.nbest.uses import NONE, DerivationUses
 from jaxsmt.search.rules.mixtures import linear_rules
 from jaxsmt.search.rules.model import mixed_rules
-from jaxsmt.search.rules.terms import terms_of
 from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.union import build_union
 from jaxsmt.tune.risk.mixtures import Mixture, MixtureProblem, mixture_loss, tangent_loss, tangents_at
@@ -46,7 +45,7 @@ def test_features_are_those_of_the_search(components, kind):
     weights = random_weights(rng, rules, len(components))
     for size in (60, 1, 0):
         pairs = rng.integers(0, len(rules.union), size)
-        terms, place = terms_of(rules, pairs)
+        terms, place = rules.terms(pairs)
         found = np.asarray(terms.features(jnp.asarray(weights, jnp.float32)))[place]
         mixture, none = rules.check_mixture(weights[None], 1), np.zeros(len(pairs), np.int64)
         np.testing.assert_allclose(found[:, :4], rules.features(pairs, none, mixture), rtol=2e-5, atol=2e-5)

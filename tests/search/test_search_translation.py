@@ -6,10 +6,10 @@ import pytest
 from jaxsmt.common.devices import room
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
-from jaxsmt.search import decoder as decoder_module
+from jaxsmt.search.chart import decoder as chart_module
 from jaxsmt.search.chart import kernel as chart
-from jaxsmt.search.chart.kernel import Beam
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.chart.structure import Beam
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.plan.forest import Sizes
 from jaxsmt.search.rules.model import fixed_rules
@@ -33,7 +33,7 @@ def automaton():
 @pytest.fixture(scope="module")
 def decoder(automaton):
     table = random_table(np.random.default_rng(8), 25, 2)
-    return make_decoder(fixed_rules(table), automaton, SearchConfig(BEAM, max_span=5))
+    return make_decoder(fixed_rules(table), [LmFeatures(automaton)], SearchConfig(BEAM, max_span=5))
 
 
 def described(derivations):
@@ -57,7 +57,9 @@ def test_batch_size_order_and_padding_change_nothing(decoder):
 @pytest.mark.parametrize("kind", ["chart", "stack"])
 def test_batches_without_room_are_cut(automaton, kind, monkeypatch):
     own = make_decoder(
-        fixed_rules(random_table(np.random.default_rng(8), 25, 0)), automaton, SearchConfig(BEAM, max_span=5, kind=kind)
+        fixed_rules(random_table(np.random.default_rng(8), 25, 0)),
+        [LmFeatures(automaton)],
+        SearchConfig(BEAM, max_span=5, kind=kind),
     )
     request = Request(random_sentences(np.random.default_rng(1), [0, 4, 3, 8, 1, 7, 5, 2]), weights=WEIGHTS)
     together, needed = described(own.translate(request)), []
@@ -66,7 +68,7 @@ def test_batches_without_room_are_cut(automaton, kind, monkeypatch):
         needed.append(room.program_bytes(function, *arguments))
         return len(needed) > 3
 
-    for module in (decoder_module, stack_module):
+    for module in (chart_module, stack_module):
         monkeypatch.setattr(module, "fits", after_three)
     assert described(own.translate(request)) == together
     assert len(needed) > 3
@@ -105,7 +107,7 @@ def test_unknown_words_are_copied_or_dropped(decoder, automaton):
     assert copied.unknown_positions == [0, 1]
     assert copied.alignment == [(0, 0), (1, 1)]
     assert rescore(decoder, request, [copied]).score[0] == pytest.approx(copied.score, abs=1e-4)
-    dropping = make_decoder(decoder.rules, automaton, SearchConfig(BEAM, max_span=5, drop_unknown=True))
+    dropping = make_decoder(decoder.rules, [LmFeatures(automaton)], SearchConfig(BEAM, max_span=5, drop_unknown=True))
     (dropped,) = dropping.translate(request)
     assert dropped.tokens == ()
     assert dropped.unknown_positions == [0, 1]
@@ -165,7 +167,7 @@ def test_no_line_is_lost(decoder, lengths):
 
 def test_a_model_that_knows_one_word_copies_the_others(automaton):
     table = table_of([((A,), (U,))], np.random.default_rng(0))
-    decoder = make_decoder(fixed_rules(table), automaton, SearchConfig(BEAM))
+    decoder = make_decoder(fixed_rules(table), [LmFeatures(automaton)], SearchConfig(BEAM))
     (found,) = decoder.translate(Request(ragged_from_rows([[B, A, C]]), weights=WEIGHTS))
     assert found.tokens == (-1, U, -3)
     assert [(start, end) for start, end, _ in found.segments] == [(0, 1), (1, 2), (2, 3)]

@@ -17,15 +17,15 @@ from jaxsmt.common.device import setup_device
 setup_device()
 hits = []
 monitoring.register_event_listener(lambda event, **_: hits.append(event) if event.endswith("/cache_hits") else None)
-from jaxsmt.search.chart.kernel import Beam
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.chart.structure import Beam
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.rules.model import fixed_rules
 from tests.search.search_oracle import WEIGHTS, random_lm, random_sentences, random_table
 
 random = np.random.default_rng(0)
 table, automaton = random_table(random, 8, 1), random_lm(random, 1)
 config = SearchConfig(Beam(kept=2, rules=3, expanded=2, neighbours=3), max_span=3, table_limit=2)
-decoder = make_decoder(fixed_rules(table), automaton, config)
+decoder = make_decoder(fixed_rules(table), [LmFeatures(automaton)], config)
 (found,) = decoder.translate(Request(random_sentences(random, [3]), weights=WEIGHTS))
 print(json.dumps({"hits": len(hits), "tokens": found.tokens, "score": found.score}))
 """

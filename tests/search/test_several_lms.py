@@ -12,7 +12,8 @@ from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.lm.union import build_union_automaton
-from jaxsmt.search.decoder import SMALL, LmFeatures, Request, SearchConfig, make_decoder
+from jaxsmt.search.chart.decoder import SMALL
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest_arrays
 from jaxsmt.search.nbest.moses import nbest_lines
 from jaxsmt.search.nbest.rescoring import rescore
@@ -183,7 +184,7 @@ def test_classes_of_one_word_each_are_words():
     table, orientations = random_phrases(np.random.default_rng(8), 25)
     request = Request(random_sentences(np.random.default_rng(9), [5, 3, 4]), weights=WEIGHTS)
     config, rules = SearchConfig(table_limit=8, kind="stack", stack=WIDE), fixed_rules(table, orientations)
-    words = make_decoder(rules, build_automaton(estimate_lm(text, TARGET, LmConfig(order=3))), config)
+    words = make_decoder(rules, [LmFeatures(build_automaton(estimate_lm(text, TARGET, LmConfig(order=3))))], config)
     found = make_decoder(rules, [LmFeatures(build_automaton(classes), ids)], config).translate(request)
     np.testing.assert_allclose(
         [item.score for item in found], [item.score for item in words.translate(request)], atol=1e-4

@@ -11,7 +11,7 @@ from jaxsmt.lm.automaton import build_automaton
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.lm.union import build_union_automaton
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.plan.forest import Sizes
 from jaxsmt.search.rules.model import fixed_rules
@@ -29,7 +29,9 @@ LENGTHS = [0, 1, 2, 3, 4, 5, 4, 1]
 
 def decoder_of(table, orientations, automaton, stack=WIDE, **more):
     return make_decoder(
-        fixed_rules(table, orientations), automaton, SearchConfig(table_limit=8, kind="stack", stack=stack, **more)
+        fixed_rules(table, orientations),
+        [LmFeatures(automaton)],
+        SearchConfig(table_limit=8, kind="stack", stack=stack, **more),
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest, nbest_arrays
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.rules.ensemble import EnsembleConfig
@@ -107,7 +107,7 @@ def decoder_and_sentences(union, rules):
     ids = [NUM_RESERVED + int(word[1:]) % (len(TARGET) - NUM_RESERVED) for word in union.target_vocabulary.words]
     lm_ids = np.array([*range(NUM_RESERVED), *ids], np.int32)
     config = SearchConfig(table_limit=8, kind="stack", stack=WIDE)
-    decoder = make_decoder(rules, random_lm(np.random.default_rng(3), 3), config, lm_ids)
+    decoder = make_decoder(rules, [LmFeatures(random_lm(np.random.default_rng(3), 3), lm_ids)], config)
     return decoder, ragged_from_rows([union.source_vocabulary.encode(row) for row in TEXTS])
 
 

@@ -9,7 +9,7 @@ import pytest
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.osm.operations import BACK, FORWARD, GAP, NUM_KINDS
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest_arrays
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.plan.forest import Sizes
@@ -38,7 +38,7 @@ def setting_of(seed, names=("one", "two")):
 def decoder_of(setting, stack=WIDE, **more):
     table, orientations, lm, models = setting
     config = SearchConfig(table_limit=8, kind="stack", stack=stack, **more)
-    return make_decoder(fixed_rules(table, orientations), lm, config, operations=models)
+    return make_decoder(fixed_rules(table, orientations), [LmFeatures(lm)], config, operations=models)
 
 
 def request_of(sentences, mixture=LAMBDA, **more):
@@ -159,7 +159,9 @@ def test_a_weight_of_nothing_changes_nothing():
     sentences = random_sentences(random, [5, 4, 6])
     table, orientations, lm, _ = setting
     config = SearchConfig(table_limit=8, kind="stack", stack=WIDE)
-    plain = make_decoder(fixed_rules(table, orientations), lm, config).translate(Request(sentences, weights=WEIGHTS))
+    plain = make_decoder(fixed_rules(table, orientations), [LmFeatures(lm)], config).translate(
+        Request(sentences, weights=WEIGHTS)
+    )
     none = decoder_of(setting).translate(request_of(sentences, weights=replace(WEIGHTS, lm=(0.8, 0.0))))
     np.testing.assert_allclose([item.score for item in none], [item.score for item in plain], atol=1e-4)
 
@@ -167,4 +169,4 @@ def test_a_weight_of_nothing_changes_nothing():
 def test_a_chart_has_no_operations():
     table, orientations, lm, models = setting_of(1)[0]
     with pytest.raises(UserError, match="rescore"):
-        make_decoder(fixed_rules(table, orientations), lm, SearchConfig(kind="chart"), operations=models)
+        make_decoder(fixed_rules(table, orientations), [LmFeatures(lm)], SearchConfig(kind="chart"), operations=models)

@@ -10,7 +10,7 @@ from benchmarks.rest_costs import with_rest_costs
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.lm.arpa import read_arpa
 from jaxsmt.lm.automaton import build_automaton
-from jaxsmt.search.decoder import Request, SearchConfig, make_decoder
+from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.derivation import RULE, START_NODE, UNKNOWN_WORD, Derivation, Node, Symbols
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.rules.model import fixed_rules
@@ -42,7 +42,9 @@ def setting(reference):
     lm = with_rest_costs(read_arpa(reference / "lm" / "A.en.5.arpa.gz"))
     text = [line.split() for line in lines(reference / "text" / "pydoc-test100.fr.gz")]
     lm_ids = np.array([*range(NUM_RESERVED), *lm.vocabulary.encode(table.target_vocabulary.words)], np.int32)
-    decoder = make_decoder(fixed_rules(table, reordering), build_automaton(lm), SearchConfig(kind="stack"), lm_ids)
+    decoder = make_decoder(
+        fixed_rules(table, reordering), [LmFeatures(build_automaton(lm), lm_ids)], SearchConfig(kind="stack")
+    )
     sentences = ragged_from_rows([table.source_vocabulary.encode(row) for row in text])
     copy_ids = np.concatenate([lm.vocabulary.encode(row) for row in text]).astype(np.int32)
     return table, decoder, sentences, copy_ids, text

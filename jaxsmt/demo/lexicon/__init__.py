@@ -66,10 +66,12 @@ def _weight(word: Noun | Adjective | Verb) -> int:
     return _WEIGHT_COMPOUND if "compound" in word.tags else _WEIGHT_OWN
 
 
-def _weighted(own: Sequence[Word], shared: Sequence[Word], visitors: Sequence[Word]) -> list[tuple[Word, int]]:
+def _weighted(
+    own: Sequence[Word], shared: Sequence[Word], visitors: Sequence[Word], shared_weight: int = _WEIGHT_CORE
+) -> list[tuple[Word, int]]:
     return [
         *((word, _weight(word)) for word in own),
-        *((word, _WEIGHT_CORE_VERB if isinstance(word, Verb) else _WEIGHT_CORE) for word in shared),
+        *((word, shared_weight) for word in shared),
         *((word, _WEIGHT_OWN if PERSON in word.tags else _WEIGHT_VISITOR) for word in visitors),
     ]
 
@@ -95,16 +97,16 @@ def build_lexicon(domain: str, with_visitors: bool) -> DomainLexicon:
     """The words of a domain; development and test text also has visitors from the other domains."""
     module = MODULES[domain]
 
-    def mixed(kind: str, shared: Sequence[Word]) -> list[tuple[Word, int]]:
+    def mixed(kind: str, shared: Sequence[Word], shared_weight: int = _WEIGHT_CORE) -> list[tuple[Word, int]]:
         visitors = _visitors(domain, kind) if with_visitors else []
-        return _weighted(getattr(module, kind), shared, visitors)
+        return _weighted(getattr(module, kind), shared, visitors, shared_weight)
 
     adjectives = mixed("ADJECTIVES", core.ADJECTIVES)
     return DomainLexicon(
         nouns=_by_tag(mixed("NOUNS", core.NOUNS)),
         adjectives=_by_tag(adjectives),
-        transitive=urn(mixed("TRANSITIVE", core.TRANSITIVE)),
-        intransitive=urn(_weighted(module.INTRANSITIVE, core.INTRANSITIVE, [])),
+        transitive=urn(mixed("TRANSITIVE", core.TRANSITIVE, _WEIGHT_CORE_VERB)),
+        intransitive=urn(_weighted(module.INTRANSITIVE, core.INTRANSITIVE, [], _WEIGHT_CORE_VERB)),
         ditransitive=urn([(verb, 1) for verb in core.DITRANSITIVE]),
         places=module.PLACES,
         relations=_relations(module.RELATIONS),

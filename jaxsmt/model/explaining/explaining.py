@@ -25,7 +25,7 @@ def explain(
     translator: Translator, text: SourceText, profiles: Sequence[Profile], lists: Sequence[NBestList]
 ) -> list[Explanation]:
     """How the best of each line's list came about; of lines without a single derivation only the weights are told."""
-    plain = translator if isinstance(translator, PlainTranslator) else translator.plain  # type: ignore[attr-defined]
+    plain = translator.plain
     made = []
     for row, (profile, ranked) in enumerate(zip(profiles, lists, strict=True)):
         one = text.take([row])

@@ -10,9 +10,7 @@ from jaxsmt.adapt.consensus.risk import expected_utilities, posteriors
 from jaxsmt.common.ragged import offsets_of
 from jaxsmt.model.model import Profile
 from jaxsmt.model.reranking.ranking import RankedLists, RankingTranslator
-from jaxsmt.model.rescoring import Rescoring
 from jaxsmt.model.source_text import SourceText
-from jaxsmt.model.translation import PlainTranslator, Translator
 
 
 @dataclass(frozen=True)
@@ -56,11 +54,3 @@ class ConsensusTranslator(RankingTranslator):
             found.features[places],
             found.scores[places] / self.ranker.num_votes,
         )
-
-
-def consensus_translator(plain: PlainTranslator, base: Translator, config: ConsensusConfig) -> ConsensusTranslator:
-    """What translates with a consensus; base: what translates without, whose lists it takes if it has some."""
-    if isinstance(base, RankingTranslator):
-        return ConsensusTranslator(plain, base, config)
-    own_lists = Rescoring((), (), config.nbest).translator(plain)  # with nothing that rescores
-    return ConsensusTranslator(plain, own_lists, config)

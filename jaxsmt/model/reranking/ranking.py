@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from jaxsmt.search.nbest.arrays import NBestArrays
 from jaxsmt.search.nbest.rescoring import features_at
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.translation import MAX_WORDS, Translation
+
+if TYPE_CHECKING:
+    from jaxsmt.adapt.consensus.config import ConsensusConfig
+    from jaxsmt.model.reranking.consensus import ConsensusTranslator
 
 ROWS_AT_ONCE = 512  # sentences × members whose charts are in memory together
 
@@ -102,6 +106,12 @@ class RankingTranslator(ABC):
     @abstractmethod
     def ranked(self, text: SourceText, rows: Sequence[int], profiles: Sequence[Profile]) -> RankedLists:
         """Ranked lists of lines `rows` of a text; profiles: of these lines."""
+
+    def with_consensus(self, config: "ConsensusConfig") -> "ConsensusTranslator":
+        """What chooses from its lists by consensus; text that it does not rank is translated plainly."""
+        from jaxsmt.model.reranking.consensus import ConsensusTranslator  # what is not there need not be imported
+
+        return ConsensusTranslator(self.plain, self, config)
 
     @property
     def model(self) -> Model:

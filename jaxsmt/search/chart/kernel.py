@@ -25,31 +25,20 @@ from jaxsmt.search.chart.keeping import keep_best
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.chart.structure import (
     FIRST_CELL,
-    FIRST_ENTRY,
-    FIRST_GAP,
-    GAP_ONE,
-    GAP_TWO,
     GROUP_CLASS,
     GROUP_CLASSES,
     IMPOSSIBLE,
     NO_CELL,
     NUM_CELLS,
-    NUM_GROUPS,
-    SECOND_GAP,
     Beam,
     Chart,
     ChartSearch,
     ChartState,
     Edges,
     Forest,
-    unpack_choice,
 )
 from jaxsmt.search.chart.tiles import ChartTiles
 
-__all__ = [
-    "FIRST_ENTRY", "FIRST_GAP", "GAP_ONE", "GAP_TWO", "GROUP_CLASSES", "IMPOSSIBLE", "NO_CELL", "NUM_GROUPS",
-    "SECOND_GAP", "Beam", "Chart", "Edges", "Forest", "fill_chart", "unpack_choice",
-]  # fmt: skip
 Array = Any
 NUM_ROUNDS = 2
 

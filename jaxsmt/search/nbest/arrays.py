@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsmt.common.ragged import Ragged, concatenate, numbered_runs, ragged_from_rows
-from jaxsmt.search.decoder import AnyDecoder, Request, complete_request
+from jaxsmt.search.decoder import Decoder, Request, complete_request
 from jaxsmt.search.nbest.derivation import RULE, Derivation
 from jaxsmt.search.nbest.kbest import Found, best_ways
 from jaxsmt.search.nbest.links import links_of
@@ -62,7 +62,7 @@ class _Part(NamedTuple):
 
 
 def nbest_arrays(
-    decoder: AnyDecoder, request: Request, size: int, distinct: bool = True, keep_trees: bool = False,
+    decoder: Decoder, request: Request, size: int, distinct: bool = True, keep_trees: bool = False,
     sizes: Sizes | None = None, keep_links: bool = False,
 ) -> NBestArrays:  # fmt: skip
     """Up to `size` derivations of every sentence, best first, with their features.
@@ -96,7 +96,7 @@ def nbest_arrays(
 
 
 def nbest(
-    decoder: AnyDecoder, request: Request, size: int, distinct: bool = True, sizes: Sizes | None = None
+    decoder: Decoder, request: Request, size: int, distinct: bool = True, sizes: Sizes | None = None
 ) -> list[list[Derivation]]:
     """Up to `size` derivations of every sentence, best first, as trees; see `nbest_arrays`."""
     lists: list[list[Derivation]] = [[] for _ in range(len(request.sentences))]
@@ -109,7 +109,7 @@ def nbest(
 
 
 def _found(
-    decoder: AnyDecoder, request: Request, size: int, distinct: bool, sizes: Sizes | None
+    decoder: Decoder, request: Request, size: int, distinct: bool, sizes: Sizes | None
 ) -> Iterator[tuple[Source, list[Found]]]:
     for source in sources_of(decoder, request, sizes):
         ways = best_ways(source.graph, source.sides, source.side, size, distinct)
@@ -122,7 +122,7 @@ def _scores(source: Source, found: Found) -> np.ndarray:
     return (source.start_score() + graph.score)[of] - found.ways.loss[found.way] * graph.unit[of]
 
 
-def _parts(decoder: AnyDecoder, source: Source, parts: list[Found], keep_links: bool) -> list[_Part]:
+def _parts(decoder: Decoder, source: Source, parts: list[Found], keep_links: bool) -> list[_Part]:
     steps = [steps_of(found) for found in parts]
     features = _features_of_sides(decoder, source, parts, steps)
     return [
@@ -138,12 +138,12 @@ def _parts(decoder: AnyDecoder, source: Source, parts: list[Found], keep_links: 
     ]
 
 
-def _links(decoder: AnyDecoder, source: Source, found: Found, steps: Steps) -> Ragged:
+def _links(decoder: Decoder, source: Source, found: Found, steps: Steps) -> Ragged:
     places = source.places(found, steps)
     return links_of(decoder.rules.grammar, found.sides, steps, places, len(found.way))
 
 
-def _features_of_sides(decoder: AnyDecoder, source: Source, parts: list[Found], steps: list[Steps]) -> np.ndarray:
+def _features_of_sides(decoder: Decoder, source: Source, parts: list[Found], steps: list[Steps]) -> np.ndarray:
     """[U + N, F] float64: the features of all sides that are rules and occur, else 0."""
     sides, profiles = source.sides, source.profiles
     profile = np.full(len(sides.pair), -1)  # entries are those of one profile
@@ -160,11 +160,11 @@ def _places(lengths: list[int]) -> np.ndarray:
     return np.stack(numbered_runs(np.array(lengths, np.int64)))
 
 
-def _joined(parts: Sequence[DerivationCounts], order: np.ndarray, decoder: AnyDecoder) -> DerivationCounts:
+def _joined(parts: Sequence[DerivationCounts], order: np.ndarray, decoder: Decoder) -> DerivationCounts:
     if not parts:
         rules = decoder.rules
         sums, none = np.zeros((0, len(rules.grammar.feature_names))), np.zeros(0, np.int64)
-        num_models = 0 if getattr(decoder, "operations", None) is None else 1
+        num_models = 0 if decoder.operations is None else 1
         return DerivationCounts(sums, none, none, none, none, *no_reordering(rules, 0), np.zeros((0, num_models)))
     columns = {field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(parts[0])}
     return DerivationCounts(**{name: values[order] for name, values in columns.items()})

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from jaxsmt.search.chart.kernel import FIRST_ENTRY, GAP_ONE, GAP_TWO, NO_CELL, unpack_choice
+from jaxsmt.search.chart.structure import FIRST_ENTRY, GAP_ONE, GAP_TWO, NO_CELL, unpack_choice
 from jaxsmt.search.plan.forest import Plan
 from jaxsmt.search.plan.lists import NO_PAIR
 from jaxsmt.search.rules.grammar import Grammar

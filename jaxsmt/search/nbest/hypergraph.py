@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.search.chart.kernel import FIRST_ENTRY, GAP_ONE, GAP_TWO, NO_CELL, Chart, Edges, unpack_choice
+from jaxsmt.search.chart.structure import FIRST_ENTRY, GAP_ONE, GAP_TWO, NO_CELL, Chart, Edges, unpack_choice
 from jaxsmt.search.plan.forest import Plan
 
 NO_NODE = 0  # the tail of an absent gap, and of S → <s>: no words, no loss

@@ -8,7 +8,7 @@ import numpy as np
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.search.chart.rows import LINEAR, LOG_LINEAR, SearchLm
-from jaxsmt.search.decoder import AnyDecoder, Request, StackDecoder, complete_request
+from jaxsmt.search.decoder import Decoder, Request, complete_request
 from jaxsmt.search.nbest.derivation import GLUE, RULE, START, SWAP, UNKNOWN_WORD, Derivation
 from jaxsmt.search.rules.model import RuleModel, num_orientations
 from jaxsmt.search.stack.features import Phrases, reordering_features
@@ -63,24 +63,18 @@ class DerivationCounts:
 
 
 def rescore(
-    decoder: AnyDecoder, request: Request, derivations: Sequence[Derivation], rows: Sequence[int] | None = None
+    decoder: Decoder, request: Request, derivations: Sequence[Derivation], rows: Sequence[int] | None = None
 ) -> FeatureVectors:
     """The features of derivations of sentences `rows` (one for each sentence unless given)."""
     request = complete_request(request, decoder.rules, decoder.lms)
     of = np.arange(len(derivations)) if rows is None else np.asarray(rows, np.int64)
     tokens = ragged_from_rows([derivation.tokens for derivation in derivations])
-    rule_sums = _rule_sums(decoder, request, of, derivations)
-    if isinstance(decoder, StackDecoder):
-        counts = _chain_counts(decoder, request, of, derivations, rule_sums)
-    else:
-        kinds = np.array([_counts(derivation) for derivation in derivations], np.int64).reshape(-1, 4)
-        none = no_reordering(decoder.rules, len(derivations))
-        counts = DerivationCounts(rule_sums, *(*kinds.T, *none, np.zeros((len(derivations), 0))))
-    return feature_vectors(decoder, request, of, tokens, counts)
+    counts_fn = _chain_counts if decoder.makes_chains else _tree_counts
+    return feature_vectors(decoder, request, of, tokens, counts_fn(decoder, request, of, derivations))
 
 
 def feature_vectors(
-    decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged, counts: DerivationCounts
+    decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged, counts: DerivationCounts
 ) -> FeatureVectors:
     """The features of derivations of sentences `of` [H] with output `tokens`; the request is complete."""
     weights = {name: value[of].astype(np.float64) for name, value in vars(request.weights).items()}
@@ -113,13 +107,13 @@ def no_reordering(rules: RuleModel, num: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(num), np.zeros((num, num_orientations(rules)))
 
 
-def lm_features(decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged) -> np.ndarray:
+def lm_features(decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged) -> np.ndarray:
     """[H, M] float64: log p of the outputs of sentences `of` [H], with </s>, under each language model."""
     words = lm_word_features(decoder, request, of, tokens)
     return np.add.reduceat(words.values, words.offsets[:-1]) if len(of) else words.values  # a row has </s> at least
 
 
-def lm_word_features(decoder: AnyDecoder, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
+def lm_word_features(decoder: Decoder, request: Request, of: np.ndarray, tokens: Ragged) -> Ragged:
     """[T + H, M] float64: the same of each word, and of </s> at the end of each row."""
     parts = []
     for number, own in enumerate(decoder.targets):
@@ -151,13 +145,26 @@ def lm_words(number: int, lm_ids: np.ndarray, request: Request, of: np.ndarray, 
     return Ragged(words, tokens.offsets)
 
 
-def _counts(derivation: Derivation) -> tuple[int, int, int, int]:
-    kinds = [node.kind for node in derivation.nodes]
-    return len(kinds), kinds.count(GLUE), kinds.count(SWAP), kinds.count(UNKNOWN_WORD)
+def _tree_counts(
+    decoder: Decoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation]
+) -> DerivationCounts:
+    """Of derivations of the chart search."""
+    kinds = [[node.kind for node in derivation.nodes] for derivation in derivations]
+    columns = [(len(own), own.count(GLUE), own.count(SWAP), own.count(UNKNOWN_WORD)) for own in kinds]
+    num_rules, num_glue, num_swaps, num_unknown = np.array(columns, np.int64).reshape(-1, 4).T
+    return DerivationCounts(
+        _rule_sums(decoder, request, of, derivations),
+        num_rules,
+        num_glue,
+        num_swaps,
+        num_unknown,
+        *no_reordering(decoder.rules, len(derivations)),
+        np.zeros((len(derivations), 0)),
+    )
 
 
 def _chain_counts(
-    decoder: StackDecoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation], rule_sums: np.ndarray
+    decoder: Decoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation]
 ) -> DerivationCounts:
     """Of derivations of the stack search, which are chains of phrases."""
     chains = [[node for node in reversed(derivation.nodes) if node.kind != START] for derivation in derivations]
@@ -169,7 +176,7 @@ def _chain_counts(
     phrases = Phrases(owner, pair, start, end)
     size = np.array([len(node.target.tokens) - 1 for chain in chains for node in chain], np.int64)  # without X1
     return DerivationCounts(
-        rule_sums,
+        _rule_sums(decoder, request, of, derivations),
         np.bincount(owner, minlength=num),
         none,
         none,
@@ -185,7 +192,7 @@ def _last_mixture(request: Request, of: np.ndarray) -> np.ndarray | None:
     return None if mixture is None else mixture[of]
 
 
-def _rule_sums(decoder: AnyDecoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation]) -> np.ndarray:
+def _rule_sums(decoder: Decoder, request: Request, of: np.ndarray, derivations: Sequence[Derivation]) -> np.ndarray:
     """[H, F] float64."""
     pairs = [[node.pair for node in derivation.nodes if node.kind == RULE] for derivation in derivations]
     owner = np.repeat(np.arange(len(pairs)), [len(part) for part in pairs])

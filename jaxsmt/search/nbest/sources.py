@@ -6,7 +6,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from jaxsmt.search.decoder import AnyDecoder, DecodedBatch, Request, StackDecoder
+from jaxsmt.search.chart.decoder import ChartBatch
+from jaxsmt.search.decoder import Decoder, Request
 from jaxsmt.search.nbest.derivation import END, GLUE, RULE, SWAP, UNKNOWN_WORD, Node
 from jaxsmt.search.nbest.hypergraph import Hypergraph, hypergraph_of
 from jaxsmt.search.nbest.kbest import Found
@@ -17,7 +18,7 @@ from jaxsmt.search.nbest.unfold import Steps, Trees, sums_by_owner
 from jaxsmt.search.plan.forest import Sizes
 from jaxsmt.search.stack.decoder import StackBatch
 from jaxsmt.search.stack.features import reordering_features
-from jaxsmt.search.stack.lists import PhraseChains, StackGraph, phrases_of, stack_graph
+from jaxsmt.search.stack.lists import PhraseChains, StackGraph, phrases_of
 from jaxsmt.search.stack.operations.programs import operation_features
 from jaxsmt.search.weights import Profiles
 
@@ -33,7 +34,7 @@ class Rooted(Protocol):
 class Source(Protocol):
     """A decoded batch as lists are made from it.
 
-    rows, profiles: as in `DecodedBatch`; graph, sides, side: its edges and what they write.
+    rows, profiles: as in `ChartBatch`; graph, sides, side: its edges and what they write.
     """
 
     @property
@@ -53,7 +54,7 @@ class Source(Protocol):
 
     def trees(self, found: Found) -> Rooted: ...
 
-    def counts(self, decoder: AnyDecoder, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+    def counts(self, decoder: Decoder, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
         """features: [U + N, F] of the sides."""
         ...
 
@@ -66,7 +67,7 @@ class Source(Protocol):
 class ChartSource:
     """A batch of charts."""
 
-    batch: DecodedBatch
+    batch: ChartBatch
     graph: Hypergraph
     sides: Sides
     side: np.ndarray
@@ -85,7 +86,7 @@ class ChartSource:
     def trees(self, found: Found) -> Trees:
         return Trees(self.batch.reader, found)
 
-    def counts(self, decoder: AnyDecoder, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+    def counts(self, decoder: Decoder, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
         kind, num = found.sides.kind[steps.side], len(found.way)
         return DerivationCounts(
             _rule_sums(found, steps, features),
@@ -103,6 +104,11 @@ class ChartSource:
         width = np.where(np.arange(len(cell)) > 0, plan.cell_end[cell] - plan.cell_start[cell], 0)
         own = cell[steps.way]
         return Places(plan.cell_start[own], plan.cell_end[own], width[ways.below[:, steps.way]])
+
+
+def chart_source(batch: ChartBatch) -> ChartSource:
+    graph = hypergraph_of(batch.chart, batch.plan)
+    return ChartSource(batch, graph, *sides_of(batch.reader, graph.entry, batch.plan.cell_start[graph.cell]))
 
 
 @dataclass(frozen=True)
@@ -138,12 +144,11 @@ class StackSource:
     def trees(self, found: Found) -> PhraseChains:
         return PhraseChains(self.batch.reader, self.stack, found)
 
-    def counts(self, decoder: AnyDecoder, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
+    def counts(self, decoder: Decoder, found: Found, steps: Steps, features: np.ndarray) -> DerivationCounts:
         kind, num = found.sides.kind[steps.side], len(found.way)
         profile, mixture = self.profiles.of_sentence[found.sentence], self.profiles.lm_mixture[-1]
         none = np.zeros(num, np.int64)
         phrases, has_target = phrases_of(self.stack, found)
-        assert isinstance(decoder, StackDecoder)
         return DerivationCounts(
             _rule_sums(found, steps, features),
             np.bincount(steps.owner[kind != END], minlength=num),
@@ -161,15 +166,9 @@ class StackSource:
         return Places(self.stack.start[group], self.stack.end[group], np.zeros((2, len(group)), np.int64))
 
 
-def sources_of(decoder: AnyDecoder, request: Request, sizes: Sizes | None) -> Iterator[Source]:
+def sources_of(decoder: Decoder, request: Request, sizes: Sizes | None) -> Iterator[Source]:
     """Decodes batch by batch, edges kept."""
-    if isinstance(decoder, StackDecoder):
-        for stacks in _ahead(decoder.batches(request, sizes, keep_edges=True)):
-            yield StackSource(stacks, stack_graph(stacks))
-        return
-    for batch in _ahead(decoder.charts(request, sizes, keep_edges=True)):
-        graph = hypergraph_of(batch.chart, batch.plan)
-        yield ChartSource(batch, graph, *sides_of(batch.reader, graph.entry, batch.plan.cell_start[graph.cell]))
+    return (batch.source() for batch in _ahead(decoder.batches(request, sizes, keep_edges=True)))
 
 
 def _ahead(batches: Iterator[T]) -> Iterator[T]:

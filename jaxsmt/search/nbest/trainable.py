@@ -10,7 +10,7 @@ from jax import Array
 from jaxsmt.common.sizes import within_an_eighth
 from jaxsmt.search.nbest.uses import NONE, DerivationUses
 from jaxsmt.search.rules.model import RuleModel
-from jaxsmt.search.rules.terms import Terms, terms_of
+from jaxsmt.search.rules.terms import Terms
 
 
 class ListedRules(NamedTuple):
@@ -58,7 +58,7 @@ def lm_feature(log_p: Array, weights: Array) -> Array:
 def listed_rules(rules: RuleModel, uses: DerivationUses, rows: np.ndarray) -> ListedRules:
     """The rules of derivations rows [B, H], -1 for none."""
     own = uses.rules.take(rows[rows >= 0])
-    terms, place = terms_of(rules, own.values[:, 0])
+    terms, place = rules.terms(own.values[:, 0])
     none = jax.tree.leaves(terms)[0].shape[-1]  # the size of what is padded
     numbered = type(own)(np.concatenate([place[:, None], own.values[:, 1:]], 1), own.offsets)
     longest = within_an_eighth(int(own.lengths.max(initial=1)))

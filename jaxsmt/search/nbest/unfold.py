@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsmt.common.ragged import Ragged, offsets_of, ranges
-from jaxsmt.search.chart.kernel import FIRST_ENTRY
+from jaxsmt.search.chart.structure import FIRST_ENTRY
 from jaxsmt.search.nbest.derivation import START_NODE, Node, Reader
 from jaxsmt.search.nbest.kbest import Found
 from jaxsmt.search.nbest.sides import Sides

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxsmt.common.ragged import Ragged, concatenate, offsets_of
 from jaxsmt.lm.scoring import word_log_probs
-from jaxsmt.search.decoder import AnyDecoder, Request, StackDecoder, complete_request
+from jaxsmt.search.decoder import Decoder, Request, complete_request
 from jaxsmt.search.nbest.arrays import NBestArrays
 from jaxsmt.search.nbest.derivation import RULE, START, Derivation
 from jaxsmt.search.nbest.rescoring import lm_words
@@ -42,7 +42,7 @@ def joined_uses(parts: Sequence[DerivationUses]) -> DerivationUses:
     return DerivationUses(concatenate([part.rules for part in parts]), tuple(words))
 
 
-def uses_of(decoder: AnyDecoder, request: Request, lists: NBestArrays) -> DerivationUses:
+def uses_of(decoder: Decoder, request: Request, lists: NBestArrays) -> DerivationUses:
     """What the derivations of lists, which were made with keep_trees, are made of."""
     request = complete_request(request, decoder.rules, decoder.lms)
     derivations = [lists.derivation(number) for number in range(len(lists.sentence))]
@@ -50,7 +50,7 @@ def uses_of(decoder: AnyDecoder, request: Request, lists: NBestArrays) -> Deriva
         word_log_probs(own.lm.automaton, lm_words(number, own.lm_ids, request, lists.sentence, lists.tokens))
         for number, own in enumerate(decoder.targets)
     )
-    return DerivationUses(_rule_uses(derivations, isinstance(decoder, StackDecoder)), words)
+    return DerivationUses(_rule_uses(derivations, decoder.makes_chains), words)
 
 
 def _rule_uses(derivations: Sequence[Derivation], are_chains: bool) -> Ragged:

@@ -14,7 +14,7 @@ import numpy as np
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import numbered_runs, ranks_in_runs
 from jaxsmt.common.sizes import filled_rows, power_of_four
-from jaxsmt.search.chart.kernel import FIRST_ENTRY, GROUP_CLASSES, NO_CELL, Forest
+from jaxsmt.search.chart.structure import FIRST_ENTRY, GROUP_CLASSES, NO_CELL, Forest
 from jaxsmt.search.plan.lists import RuleLists
 from jaxsmt.search.plan.matching import Matches
 from jaxsmt.search.weights import Profiles

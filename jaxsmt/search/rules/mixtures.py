@@ -5,7 +5,7 @@ Here each component has probabilities of its own, which are combined; `rules.mod
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from jaxsmt.tm.features import LOG_FLOOR
 from jaxsmt.tm.reordering import orientation_weights
 from jaxsmt.tm.union import UnionView
 from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
+
+if TYPE_CHECKING:
+    from jaxsmt.search.rules.terms import Terms
 
 
 class ComponentRules(RuleModel):
@@ -133,6 +136,11 @@ class LinearRules(ComponentRules):
 
     def mix_orientations(self, own: ComponentOrientations, pair_index: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return own.linear(pair_index, weights)
+
+    def terms(self, pair_index: np.ndarray) -> tuple["Terms", np.ndarray]:
+        from jaxsmt.search.rules.terms import linear_terms  # of training
+
+        return linear_terms(self, pair_index)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from jaxsmt.common.errors import UserError
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_table, grammar_of_union
 from jaxsmt.search.rules.orientations import fixed_logs, names_of, nothing
 from jaxsmt.tm.features import LOG_FLOOR, application_features
@@ -13,6 +14,9 @@ from jaxsmt.tm.reordering import ORIENTATION_NAMES, application_orientations, or
 from jaxsmt.tm.scored import ScoredTable
 from jaxsmt.tm.union import Statistics, UnionView
 from jaxsmt.tm.weights import FEATURE_NAMES, P_SOURCE, P_TARGET, check_feature_weights
+
+if TYPE_CHECKING:
+    from jaxsmt.search.rules.terms import Terms
 
 PAIRS_PER_CHUNK = 1 << 18
 
@@ -57,6 +61,11 @@ class RuleModel(Protocol):
     def bounded(self) -> "BoundedRules | None":
         """Itself, if its features have bounds."""
         return None
+
+    def terms(self, pair_index: np.ndarray) -> tuple["Terms", np.ndarray]:
+        """What the features of the distinct pairs among pair_index [A] are made of, padded, where mixture weights are
+        trained through them, and the place [A] int32 of each pair there."""
+        raise UserError("mixture weights are trained for mixtures of counts and for linear ones: choose one of these")
 
 
 class PairLists(NamedTuple):
@@ -222,6 +231,11 @@ class MixedRules(BoundedRules):
         if counts is None:
             return nothing(pair_index)
         return application_orientations(counts, orientation_weights(mixture), pair_index, profile_index)
+
+    def terms(self, pair_index: np.ndarray) -> tuple["Terms", np.ndarray]:
+        from jaxsmt.search.rules.terms import count_terms  # of training
+
+        return count_terms(self.union, pair_index)
 
 
 def mixed_rules(union: UnionView) -> MixedRules:

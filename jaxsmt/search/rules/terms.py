@@ -1,35 +1,30 @@
 """What the features of a model's rules are made of, where mixture weights are trained through them."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from jaxsmt.common.errors import UserError
 from jaxsmt.common.sizes import power_of_two
-from jaxsmt.search.rules.model import MixedRules, RuleModel
 from jaxsmt.tm.selection import MIN_SIZE, select_pairs
 from jaxsmt.tm.trainable import CountTerms, LinearTerms, columns_of
+
+if TYPE_CHECKING:
+    from jaxsmt.search.rules.mixtures import LinearRules
+    from jaxsmt.tm.union import UnionView
 
 Terms = CountTerms | LinearTerms
 
 
-def terms_of(rules: RuleModel, pair_index: np.ndarray) -> tuple[Terms, np.ndarray]:
-    """The terms of the distinct pairs among pair_index [A], padded, and the place [A] int32 of each pair there."""
-    from jaxsmt.search.rules.mixtures import LinearRules  # most models add counts
-
-    if isinstance(rules, MixedRules):
-        return _count_terms(rules, pair_index)
-    if isinstance(rules, LinearRules):
-        return _linear_terms(rules, pair_index)
-    raise UserError("mixture weights are trained for mixtures of counts and for linear ones: choose one of these")
-
-
-def _count_terms(rules: MixedRules, pair_index: np.ndarray) -> tuple[CountTerms, np.ndarray]:
-    selection, place = select_pairs(rules.union.statistics, pair_index)
-    counts = rules.union.orientation_counts
+def count_terms(union: "UnionView", pair_index: np.ndarray) -> tuple[CountTerms, np.ndarray]:
+    """As in `RuleModel.terms`, where counts are mixed."""
+    selection, place = select_pairs(union.statistics, pair_index)
+    counts = union.orientation_counts
     own = None if counts is None else columns_of(counts, np.unique(pair_index), selection.joint.shape[1])
     return CountTerms(selection, own), place
 
 
-def _linear_terms(rules: "LinearRules", pair_index: np.ndarray) -> tuple[LinearTerms, np.ndarray]:  # type: ignore[name-defined]  # noqa: F821
+def linear_terms(rules: "LinearRules", pair_index: np.ndarray) -> tuple[LinearTerms, np.ndarray]:
+    """As in `RuleModel.terms`, where probabilities are mixed."""
     pairs, place = np.unique(pair_index, return_inverse=True)
     table, statistics = rules.table, rules.union.statistics
     rows, begin = table.rows_of(pairs)

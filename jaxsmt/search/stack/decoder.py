@@ -13,8 +13,8 @@ from jaxsmt.common.device import device_kind
 from jaxsmt.common.devices.room import fits, within_room
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
-from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm
+from jaxsmt.search.chart.structure import IMPOSSIBLE
 from jaxsmt.search.nbest.derivation import Derivation
 from jaxsmt.search.plan.forest import Sizes
 from jaxsmt.search.plan.lists import PlacedPrograms, assemble_lists, rank_rules
@@ -33,6 +33,7 @@ from jaxsmt.text.vocabulary import NONTERMINALS
 
 if TYPE_CHECKING:  # what few searches have is imported by them
     from jaxsmt.osm.models import OperationModels
+    from jaxsmt.search.nbest.sources import StackSource
     from jaxsmt.search.stack.operations.programs import PhraseOperations
 
 BATCH_SIZES = {"cpu": (1, 8, 32)}  # sentences decoded at once, by kind of device
@@ -48,12 +49,20 @@ class StackBatch(NamedTuple):
     stacks: Stacks
     reader: StackReader
 
+    def source(self) -> "StackSource":
+        """What n-best lists are made from; edges were kept."""
+        from jaxsmt.search.nbest.sources import StackSource  # who asks for the best alone need not load lists
+        from jaxsmt.search.stack.lists import stack_graph
+
+        return StackSource(self, stack_graph(self))
+
 
 @dataclass(frozen=True)
 class StackDecoder:
     """Phrases and language models made ready for the stack search. See `make_decoder`."""
 
     end_words: ClassVar[int] = 0  # <s> and </s> do not count as words
+    makes_chains: ClassVar[bool] = True
     rules: RuleModel
     targets: tuple[TargetPrograms, ...]  # for each language model
     config: SearchConfig

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsmt.search.chart.kernel import IMPOSSIBLE
+from jaxsmt.search.chart.structure import IMPOSSIBLE
 from jaxsmt.search.stack.coverage import Window, count_bits, last_axis, overlaps, uncovered_runs
 from jaxsmt.search.stack.future import certain_jumps
 from jaxsmt.search.stack.hypotheses import Hypotheses, Search, hypotheses_at, orientation_of, top_k

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxsmt.search.chart.kernel import IMPOSSIBLE
+from jaxsmt.search.chart.structure import IMPOSSIBLE
 
 Array = Any
 

@@ -22,8 +22,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsmt.search.chart.kernel import IMPOSSIBLE
 from jaxsmt.search.chart.rows import SearchLm, weights_by_lm
+from jaxsmt.search.chart.structure import IMPOSSIBLE
 from jaxsmt.search.stack.config import StackConfig
 from jaxsmt.search.stack.coverage import cover, has_bit, make_window
 from jaxsmt.search.stack.expansion import Chosen, best_options, pair_worths

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsmt.search.chart.kernel import IMPOSSIBLE
+from jaxsmt.search.chart.structure import IMPOSSIBLE
 from jaxsmt.search.nbest.derivation import END, START_NODE, Node
 from jaxsmt.search.nbest.hypergraph import NO_NODE, ChartEdges, Hypergraph, Roots, make_hypergraph, score_units
 from jaxsmt.search.nbest.kbest import Found

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.search.chart.kernel import IMPOSSIBLE
+from jaxsmt.search.chart.structure import IMPOSSIBLE
 from jaxsmt.search.nbest.derivation import FORCED, UNKNOWN_WORD
 from jaxsmt.search.plan.lists import NO_PAIR, Ranking, RuleLists, descending_in_lists
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, unknown_positions
