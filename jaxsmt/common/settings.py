@@ -40,6 +40,13 @@ def check_ranges(settings: Any, group: str, ranges: Mapping[str, tuple[int, int]
             raise UserError(f"{group}.{name} is {getattr(settings, name)}: give a number from {least} to {most}")
 
 
+def check_positive(settings: Any, group: str, names: Iterable[str]) -> None:
+    """Each of the named settings is above 0."""
+    for name in names:
+        if not getattr(settings, name) > 0:
+            raise UserError(f"{group}.{name} is {getattr(settings, name)}: give a number above 0")
+
+
 def _value(column: "dataclasses.Field[Any]", value: Any) -> Any:
     if isinstance(value, dict) and dataclasses.is_dataclass(column.default_factory):
         return from_values(column.default_factory, value)

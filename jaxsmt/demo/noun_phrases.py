@@ -86,27 +86,32 @@ def noun_phrase(
     noun: Noun,
     determiner: str,
     is_plural: bool = False,
-    before: Adjective | None = None,
-    after: Adjective | None = None,
+    adjective: Adjective | None = None,
     owner: NounPhrase | None = None,
     number: tuple[str, str] | None = None,
 ) -> NounPhrase:
-    """Builds the phrase; `before` and `after` are where the adjective stands in French.
+    """Builds the phrase.
 
     determiner: "the", "a" (plural and mass: some), "this", "each", "several", "all", "number", "own", "bare".
     """
     head = noun.french_plural if is_plural else noun.french
-    words = [adjective.form(noun.gender, is_plural) if adjective else "" for adjective in (before, after)]
-    core = [word for word in (words[0], head, words[1]) if word]
-    if words[0] and not is_plural and starts_with_vowel(head):
+    has_prenominal = adjective is not None and adjective.is_prenominal
+    form = "" if adjective is None else adjective.form(noun.gender, is_plural)
+    core = [word for word in ((form, head) if has_prenominal else (head, form)) if word]
+    if has_prenominal and not is_plural and starts_with_vowel(head):
         core[0] = _LIAISON.get(core[0], core[0])
     english_head = noun.english_plural if is_plural else noun.english
-    adjectives = [adjective.english for adjective in (before, after) if adjective]
-    article, english_article = _determiner(noun, determiner, is_plural, core[0], bool(before), owner, number)
+    english_adjective = "" if adjective is None else adjective.english
+    article: tuple[str, ...]
+    if determiner == "number":
+        assert number is not None
+        article, english_article = number[:1], number[1]
+    else:
+        article, english_article = _determiner(noun, determiner, is_plural, core[0], has_prenominal, owner)
     person = "3p" if is_plural else "3s"
     return NounPhrase(
         tuple(word for word in (*article, *core) if word),
-        tuple(word for word in (english_article, *adjectives, english_head) if word),
+        tuple(word for word in (english_article, english_adjective, english_head) if word),
         person,
         person,
         noun.gender,
@@ -121,14 +126,10 @@ def _determiner(
     following: str,
     has_prenominal: bool,
     owner: NounPhrase | None,
-    number: tuple[str, str] | None,
 ) -> tuple[tuple[str, ...], str]:
     feminine = noun.gender == "f"
     if determiner == "bare":
         return (), ""
-    if determiner == "number":
-        assert number is not None
-        return (number[0],), number[1]
     if determiner == "several":
         return ("plusieurs",), "several"
     if determiner == "each":

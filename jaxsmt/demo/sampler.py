@@ -112,14 +112,15 @@ class Sampler:
         return self.dice.choose(kinds), is_plural
 
     def _build(self, noun: Noun, determiner: str, is_plural: bool, owner: NounPhrase | None) -> NounPhrase:
-        before = after = None
+        adjective = None
         if self.dice.chance(14 if noun.is_person else 30):
             adjective = self.adjective(noun)
-            if adjective is not None and not (adjective.english in _ONLY_DEFINITE and determiner not in ("the", "own")):
-                before, after = (adjective, None) if adjective.is_prenominal else (None, adjective)
-        if "compound" in noun.tags or " " in noun.french:
-            after = None
-        return noun_phrase(noun, determiner, is_plural, before, after, owner)
+            if adjective is not None and adjective.english in _ONLY_DEFINITE and determiner not in ("the", "own"):
+                adjective = None
+        is_compound = "compound" in noun.tags or " " in noun.french
+        if adjective is not None and is_compound and not adjective.is_prenominal:
+            adjective = None
+        return noun_phrase(noun, determiner, is_plural, adjective, owner)
 
     def adjective(self, noun: Noun) -> Adjective | None:
         """One that goes with the noun; the domain's own tags are tried before the general ones."""

@@ -70,6 +70,10 @@ class Draft:
         labelling = {} if self.clusters is None else {CLUSTERS: self.clusters.fingerprint}
         return {**self.fingerprints, **labelling}
 
+    def for_lines(self, lines: Iterable[str]) -> "Draft":
+        """The draft with what lines need; lines: all that it will translate before it is written."""
+        return dataclasses.replace(self, model=self.model.for_text(source_text(self.model.source, lines)))
+
     def write(self, folder: Path) -> None:
         """Writes the model folder."""
         more = {CLUSTERS: self.clusters, LABELS: self.finder, ADAPTATION: self.adaptation, OPERATIONS: self.operations}
@@ -83,9 +87,9 @@ class Draft:
 
 def first_draft(
     sides: tuple[TextSide, TextSide], components: Mapping[str, Artefact], mixture: LmMixture,
-    lms: Sequence[LmFeature], search: SearchConfig, weights: SearchWeights, lines: Iterable[str],
+    lms: Sequence[LmFeature], search: SearchConfig, weights: SearchWeights,
 ) -> Draft:  # fmt: skip
-    """A model that mixes nothing yet; lines: all that it will translate before it is written."""
+    """A model that mixes nothing yet."""
     loaded = [load_component(part.folder / FOLDER) for part in components.values()]
     source, target = with_words_of(loaded, sides)
     search = search.for_phrases(all(component.kind == "phrase" for component in loaded))
@@ -93,7 +97,7 @@ def first_draft(
     opened = tuple(part.opened() for part in lms)
     weights = dataclasses.replace(weights, lm=start_weights(weights.lm, opened))
     model = Model(Rules(loaded), source, target, opened, search, weights)
-    return Draft(model.for_text(source_text(source, lines)), components, mixture, tuple(lms))
+    return Draft(model, components, mixture, tuple(lms))
 
 
 def _own_features(search: SearchConfig, components: Sequence[Component]) -> tuple[str, ...]:

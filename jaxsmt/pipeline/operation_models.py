@@ -17,11 +17,11 @@ from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.lm.mixture import MixtureConfig, fit_mixture
 from jaxsmt.lm.model import save_lm
-from jaxsmt.model.rescoring import RescoringTraining
 from jaxsmt.osm.models import EQUAL, TARGET_WORDS, VOCABULARY, WEIGHTS, OperationModels, load_operation_models
 from jaxsmt.osm.operations import operations_of
 from jaxsmt.osm.table import number_operations
 from jaxsmt.pipeline.assembly import Draft
+from jaxsmt.pipeline.config.choices import Choices
 from jaxsmt.pipeline.config.schemas import LanguageModelConfig
 from jaxsmt.pipeline.stages.links import TextLinks
 from jaxsmt.pipeline.stages.lms import TABLES, load_component_lm, save_union
@@ -38,12 +38,14 @@ OPERATIONS = "operations.safetensors"
 
 def with_operation_models(
     store: Store, draft: Draft, texts: Mapping[str, tuple[ComponentText, TextLinks]],
-    development: Sequence[DevelopmentSet], config: RescoringTraining, lm: LanguageModelConfig, start: float = 0.0,
+    development: Sequence[DevelopmentSet], chosen: Choices, start: float = 0.0,
 ) -> Draft:  # fmt: skip
     """The model with operation models of its components' texts; nothing is done where none are asked for.
 
-    lm: how they are estimated, but for their order, and how weights are fitted; start: their weight in the search.
+    chosen: in `lm` how they are estimated, but for their order, and how weights are fitted, the order in `rescore`;
+    start: their weight in the search.
     """
+    config, lm = chosen.rescore, chosen.lm
     if not config.osm and not lm.osm:
         return draft
     model, key = draft.model, "lm.osm" if lm.osm else "rescore.osm"

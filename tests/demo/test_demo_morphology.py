@@ -167,12 +167,12 @@ OLD, WHITE, NEW = adjectives({"thing": "<vieux/vieille = old; blanc = white; <no
 @pytest.mark.parametrize(
     ("phrase", "fr", "en"),
     [
-        (noun_phrase(CARD, "the", after=WHITE), "La carte blanche", "The white card"),
-        (noun_phrase(FILE, "a", True, before=NEW), "De nouveaux fichiers", "Some new files"),
-        (noun_phrase(FILE, "a", True, after=WHITE), "Des fichiers blancs", "Some white files"),
-        (noun_phrase(HOTEL, "this", before=OLD), "Ce vieil hôtel", "This old hotel"),
+        (noun_phrase(CARD, "the", adjective=WHITE), "La carte blanche", "The white card"),
+        (noun_phrase(FILE, "a", True, adjective=NEW), "De nouveaux fichiers", "Some new files"),
+        (noun_phrase(FILE, "a", True, adjective=WHITE), "Des fichiers blancs", "Some white files"),
+        (noun_phrase(HOTEL, "this", adjective=OLD), "Ce vieil hôtel", "This old hotel"),
         (noun_phrase(HOTEL, "this"), "Cet hôtel", "This hotel"),
-        (noun_phrase(HOTEL, "the", before=OLD), "Le vieil hôtel", "The old hotel"),
+        (noun_phrase(HOTEL, "the", adjective=OLD), "Le vieil hôtel", "The old hotel"),
         (noun_phrase(ISLAND, "own", owner=pronoun("elle")), "Son île", "Her island"),
         (noun_phrase(CARD, "own", owner=pronoun("ils")), "Leur carte", "Their card"),
         (noun_phrase(CARD, "own", owner=pronoun("on")), "Sa carte", "Our card"),

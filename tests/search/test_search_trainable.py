@@ -12,7 +12,7 @@ from jaxsmt.search.rules.mixtures import linear_rules
 from jaxsmt.search.rules.model import mixed_rules
 from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.union import build_union
-from jaxsmt.tune.risk.mixtures import Mixture, MixtureProblem, mixture_loss, tangent_loss, tangents_at
+from jaxsmt.tune.risk.mixtures import Mixture, MixtureProblem, MixtureSettings, mixture_loss, tangent_loss, tangents_at
 from jaxsmt.tune.risk.objective import Gains
 from tests.search.ensemble_oracle import small_models
 from tests.search.test_search_orientations import small  # noqa: F401 - a fixture
@@ -128,13 +128,15 @@ def test_gradients_are_differences(components, kind, measure):
             (jnp.asarray(rng.uniform(0.05, 0.3, len(columns))), jnp.ones(1)),
             data,
             gains,
+            mixtures,
         )
         vector, centre = rng.normal(size=(2, size + num_thetas))
         strengths, counts = jnp.asarray(rng.uniform(0, 0.1, len(vector))), jnp.array([1.0, 2.0, 1.0, 1.0, 0.0])
 
         @jax.jit
         def loss(at, gamma):
-            return mixture_loss(at, problem, jnp.asarray(centre), strengths, counts, gamma, mixtures, measure)
+            settings = MixtureSettings(jnp.asarray(centre), strengths, counts, gamma)
+            return mixture_loss(at, problem, settings, measure)
 
         slope, slope_of_gamma = jax.jit(jax.grad(loss, (0, 1)))(jnp.asarray(vector), jnp.float64(0.3))
         assert slope.dtype == np.float64
@@ -144,11 +146,11 @@ def test_gradients_are_differences(components, kind, measure):
             assert float(slope[place]) == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5, abs=1e-8), place
         ends = [float(loss(jnp.asarray(vector), jnp.float64(0.3 + sign * 1e-5))) for sign in (1, -1)]
         assert float(slope_of_gamma) == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5, abs=1e-8)
-        tangents = tangents_at(jnp.asarray(vector[size:]), problem, mixtures)
-        more = (jnp.asarray(centre), strengths, counts, jnp.float64(0.3), mixtures, measure)
+        tangents = tangents_at(jnp.asarray(vector[size:]), problem)
+        settings = MixtureSettings(jnp.asarray(centre), strengths, counts, jnp.float64(0.3))
 
         def nearby(at):
-            return tangent_loss(at, problem, tangents, jnp.asarray(vector), *more)
+            return tangent_loss(at, problem, tangents, jnp.asarray(vector), settings, measure)
 
         value, flat = jax.value_and_grad(nearby)(jnp.asarray(vector))
         assert float(value) == pytest.approx(float(loss(jnp.asarray(vector), jnp.float64(0.3))), rel=1e-9)

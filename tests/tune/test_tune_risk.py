@@ -14,7 +14,7 @@ from jaxsmt.tune.config import RiskConfig
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, padded_lists, rows_of, ter_of_sums
 from jaxsmt.tune.nbest import read_nbest
 from jaxsmt.tune.risk.objective import expected_score, gains, measure_of
-from jaxsmt.tune.risk.tuner import RiskProblem, risk, risk_loss, risk_resampled
+from jaxsmt.tune.risk.tuner import RiskProblem, RiskSettings, risk, risk_loss, risk_resampled
 from jaxsmt.tune.scoring import score_lists, smoothed_sentence_bleu
 
 KINDS = list(itertools.product(("bleu", "ter"), ("corpus", "sentence")))
@@ -61,7 +61,8 @@ def loss_in_double(lists, metric, level, counts=None):
     problem = RiskProblem(jnp.asarray(features), worth)
 
     def loss(point, gamma, l2, centre):
-        return risk_loss(point, problem, centre, jnp.asarray(counts), gamma, l2, measure_of(metric, level))
+        settings = RiskSettings(centre, jnp.asarray(counts), gamma, l2)
+        return risk_loss(point, problem, settings, measure_of(metric, level))
 
     return loss
 

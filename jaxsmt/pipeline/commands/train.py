@@ -71,15 +71,14 @@ def train(config: DictConfig) -> float:
         of_dev = {f"dev.{part.name}": part.links for part in development if part.links}
         export_links(output_dir / "links", links | of_dev)
     weights, osm_weight = weights_without_operations(chosen.weights, chosen.lm, len(lms))
-    draft = first_draft(
-        sides, components, mixture, lms, chosen.search, weights, lines_to_translate(sources, config.translate)
-    )
+    draft = first_draft(sides, components, mixture, lms, chosen.search, weights)
+    draft = draft.for_lines(lines_to_translate(sources, config.translate))
     draft = with_provenance(draft, chosen.tm.features_of_counts)
     draft = mixed_model(store, draft, texts, development, chosen.extract, chosen.mixture)
     if chosen.lm.static:
         draft = with_static_lms(store, draft)
     linked = {part.name: (part, links[part.name]) for part in texts}
-    draft = with_operation_models(store, draft, linked, development, chosen.rescore, chosen.lm, osm_weight)
+    draft = with_operation_models(store, draft, linked, development, chosen, osm_weight)
     lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
     draft = finished(store, draft, sources, chosen, TuningTask(sources["dev"], chosen.tuner, lists, rescoring))
     draft.write(output_dir / "model")

@@ -13,7 +13,7 @@ from sacrebleu.metrics import BLEU
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.common.settings import from_values
+from jaxsmt.common.settings import check_positive, from_values
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.reranking.features import ListRescorer, fitted_shares
@@ -200,8 +200,7 @@ def check_augmented(tuner: Any, config: MixingConfig, has_rescoring: bool) -> No
     """Raises UserError where labels are to have deviations and cannot."""
     if not is_augmented(tuner):
         return
-    if tuner.deviation <= 0:
-        raise UserError(f"tune.deviation is {tuner.deviation}: give a number above 0")
+    check_positive(tuner, "tune", ("deviation",))
     for is_wrong, what in (
         (has_rescoring, "rescore=…"), (config.is_ensemble, "ensembles"), (config.tune_each, "mixture.tune_each=true"),
         (config.weighting == "trained", "mixture.weighting=trained"),

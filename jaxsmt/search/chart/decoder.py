@@ -14,7 +14,7 @@ from jaxsmt.search.chart.rows import SearchLm, start_row
 from jaxsmt.search.chart.structure import IMPOSSIBLE, Chart
 from jaxsmt.search.chart.tiles import ChartTiles, chart_tiles
 from jaxsmt.search.nbest.derivation import Derivation, Reader
-from jaxsmt.search.plan.forest import Plan, Sizes, plan_batch
+from jaxsmt.search.plan.forest import Plan, Sizes, arrange_cells, plan_batch
 from jaxsmt.search.plan.lists import PlacedPrograms, assemble_lists, rank_rules
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, all_groups, forced_allows
@@ -119,7 +119,8 @@ class ChartDecoder:
         lists = assemble_lists(ranking, specials, entries.scores(specials, profiles))
         sizes = sizes or _fitting(len(layout.lengths), len(sorted_distinct(groups.cell)), len(groups.cell), lists)
         starts = [start_row(lm) for lm in self.lms]
-        return plan_batch(layout, groups, lists, profiles, starts, sizes, self.tiles.cells), entries
+        cells = arrange_cells(layout, groups, lists)
+        return plan_batch(cells, lists, profiles, starts, sizes, self.tiles.cells), entries
 
     def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[PlacedPrograms, ...]:
         """Compiled targets, and the place there of each pair [A] for its profile [A]."""

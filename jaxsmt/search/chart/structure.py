@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import check_ranges
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.chart.tiles import ChartTiles
 
@@ -49,14 +50,8 @@ class Beam:
             raise UserError(
                 f"search.beam has the slacks {self.rule_slack} and {self.neighbour_slack}: neither may be negative"
             )
-        for name, most in (
-            ("kept", 1 << _KEPT_BITS),
-            ("rules", 1 << 14),
-            ("expanded", 1 << 14),
-            ("neighbours", 1 << 14),
-        ):
-            if not 1 <= getattr(self, name) <= most:
-                raise UserError(f"search.beam.{name} is {getattr(self, name)}: give a number from 1 to {most}")
+        counts = {"rules": (1, 1 << 14), "expanded": (1, 1 << 14), "neighbours": (1, 1 << 14)}
+        check_ranges(self, "search.beam", {"kept": (1, 1 << _KEPT_BITS), **counts})
 
 
 class Forest(NamedTuple):

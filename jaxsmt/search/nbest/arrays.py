@@ -18,7 +18,6 @@ from jaxsmt.search.nbest.links import links_of
 from jaxsmt.search.nbest.rescoring import DerivationCounts, FeatureVectors, feature_vectors, no_reordering
 from jaxsmt.search.nbest.sources import Rooted, Source, sources_of
 from jaxsmt.search.nbest.unfold import Steps, steps_of, tokens_of
-from jaxsmt.search.plan.forest import Sizes
 
 
 @dataclass(frozen=True)
@@ -63,18 +62,17 @@ class _Part(NamedTuple):
 
 def nbest_arrays(
     decoder: Decoder, request: Request, size: int, distinct: bool = True, keep_trees: bool = False,
-    sizes: Sizes | None = None, keep_links: bool = False,
+    keep_links: bool = False,
 ) -> NBestArrays:  # fmt: skip
     """Up to `size` derivations of every sentence, best first, with their features.
 
     distinct: of derivations with the same translation only the best.
     keep_trees: lets `NBestArrays.derivation` be called; the edges of all charts then stay in memory.
-    sizes: static sizes of the batches, instead of chosen ones.
     keep_links: the derivations have their word links.
     """
     request = complete_request(request, decoder.rules, decoder.lms)
     parts: list[_Part] = []
-    for source, found in _found(decoder, request, size, distinct, sizes):
+    for source, found in _found(decoder, request, size, distinct):
         new = _parts(decoder, source, found, keep_links)
         parts += new if keep_trees else [part._replace(trees=None) for part in new]
     sentence = np.concatenate([np.zeros(0, np.int64), *(part.sentence for part in parts)])
@@ -95,12 +93,10 @@ def nbest_arrays(
     )
 
 
-def nbest(
-    decoder: Decoder, request: Request, size: int, distinct: bool = True, sizes: Sizes | None = None
-) -> list[list[Derivation]]:
+def nbest(decoder: Decoder, request: Request, size: int, distinct: bool = True) -> list[list[Derivation]]:
     """Up to `size` derivations of every sentence, best first, as trees; see `nbest_arrays`."""
     lists: list[list[Derivation]] = [[] for _ in range(len(request.sentences))]
-    for source, parts in _found(decoder, request, size, distinct, sizes):
+    for source, parts in _found(decoder, request, size, distinct):
         for found in parts:
             trees, scores = source.trees(found), _scores(source, found).tolist()
             for number, row in enumerate(source.rows[found.sentence].tolist()):
@@ -109,9 +105,9 @@ def nbest(
 
 
 def _found(
-    decoder: Decoder, request: Request, size: int, distinct: bool, sizes: Sizes | None
+    decoder: Decoder, request: Request, size: int, distinct: bool
 ) -> Iterator[tuple[Source, list[Found]]]:
-    for source in sources_of(decoder, request, sizes):
+    for source in sources_of(decoder, request):
         ways = best_ways(source.graph, source.sides, source.side, size, distinct)
         yield source, [found for found in ways if len(found.way)]
 

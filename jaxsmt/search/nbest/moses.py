@@ -30,7 +30,6 @@ def output_texts(lists: NBestArrays, source_words: Sequence[Sequence[str]], voca
 
 
 MOSES_NAMES = {
-    "unknown": "UnknownWordPenalty0",
     "lm": "LM0",
     "word_penalty": "WordPenalty0",
     "phrase_penalty": "PhrasePenalty0",
@@ -57,18 +56,16 @@ def nbest_lines(
     features: FeatureVectors,
     first: int,
     own: Sequence[str] = ("glue",),
-    with_unknown: bool = False,
     alignments: Sequence[Sequence[tuple[int, int]]] | None = None,
 ) -> Iterator[str]:
     """Lines for sentence `number`, whose derivations are rows first, first + 1, … of `features`.
 
     own: features that this search has and others have not (`SearchConfig.own_features`).
-    with_unknown: writes the feature of unknown words too, which Moses leaves out.
     alignments: adds a field of source-target links to each line.
     """
     for place, words in enumerate(outputs):
         row = first + place
-        fields = [*(["unknown"] if with_unknown else []), "lm", "word_penalty", "phrase_penalty", "rule", *own]
+        fields = ["lm", "word_penalty", "phrase_penalty", "rule", *own]
         columns = " ".join(_column(features, name, row) for name in fields)
         line = f"{number} ||| {' '.join(words)}  |||  {columns} ||| {features.score[row]:.6g}"
         if alignments is not None:

@@ -15,7 +15,6 @@ from jaxsmt.search.nbest.links import Places
 from jaxsmt.search.nbest.rescoring import DerivationCounts, no_reordering
 from jaxsmt.search.nbest.sides import Sides, sides_of
 from jaxsmt.search.nbest.unfold import Steps, Trees, sums_by_owner
-from jaxsmt.search.plan.forest import Sizes
 from jaxsmt.search.stack.decoder import StackBatch
 from jaxsmt.search.stack.features import reordering_features
 from jaxsmt.search.stack.lists import PhraseChains, StackGraph, phrases_of
@@ -166,9 +165,9 @@ class StackSource:
         return Places(self.stack.start[group], self.stack.end[group], np.zeros((2, len(group)), np.int64))
 
 
-def sources_of(decoder: Decoder, request: Request, sizes: Sizes | None) -> Iterator[Source]:
+def sources_of(decoder: Decoder, request: Request) -> Iterator[Source]:
     """Decodes batch by batch, edges kept."""
-    return (batch.source() for batch in _ahead(decoder.batches(request, sizes, keep_edges=True)))
+    return (batch.source() for batch in _ahead(decoder.batches(request, keep_edges=True)))
 
 
 def _ahead(batches: Iterator[T]) -> Iterator[T]:

@@ -156,19 +156,27 @@ def concatenate_groups(parts: list[Groups]) -> Groups:
     return Groups(*(np.concatenate(columns) for columns in zip(empty, *parts, strict=True)))
 
 
-def plan_batch(
-    layout: Layout,
-    groups: Groups,
-    lists: RuleLists,
-    profiles: Profiles,
-    start_rows: Sequence[np.ndarray],
-    sizes: Sizes,
-    most_cells: int = 64,
-) -> Plan:
-    """Numbers the cells by level, sorts groups by cell and fills everything up to `sizes`.
+class ArrangedCells(NamedTuple):
+    """The cells of B sentences in the order they are worked on: by level, those with many groups first.
 
-    start_rows: of <s>, by language model; most_cells: to be worked on in one step.
+    sentence, start, end, level, group_class: [C] in that order.
+    groups: [G, 4] as `Forest.groups`, by cell; first_group: [1 + B + C + 1] where those of each cell begin.
+    starts, last: [B] the cells of <s> and of whole sentences.
     """
+
+    sentence: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    level: np.ndarray
+    group_class: np.ndarray
+    groups: np.ndarray
+    first_group: np.ndarray
+    starts: np.ndarray
+    last: np.ndarray
+
+
+def arrange_cells(layout: Layout, groups: Groups, lists: RuleLists) -> ArrangedCells:
+    """Numbers the cells by level, and sorts groups by cell."""
     cells = sorted_distinct(groups.cell)  # some may be left without groups, and stay empty
     groups = _usable(layout, groups)
     num_sentences = len(layout.lengths)
@@ -188,37 +196,59 @@ def plan_batch(
     )
     table, owner = _at_most(table[by_cell], number[groups.cell][by_cell], lists.score)
     first_group = np.searchsorted(owner, np.arange(1 + num_sentences + len(cells) + 1))
+    return ArrangedCells(
+        sentence[order],
+        start[order],
+        end[order],
+        level[order],
+        group_class[order],
+        table,
+        first_group,
+        number[starts],
+        number[layout.last()],
+    )
+
+
+def plan_batch(
+    cells: ArrangedCells,
+    lists: RuleLists,
+    profiles: Profiles,
+    start_rows: Sequence[np.ndarray],
+    sizes: Sizes,
+    most_cells: int = 64,
+) -> Plan:
+    """Fills everything up to `sizes`; start_rows: of <s>, by language model; most_cells: worked on in one step."""
+    num_sentences = len(cells.starts)
 
     def described(values: np.ndarray, fill_start: np.ndarray) -> np.ndarray:
-        return np.concatenate([[0], fill_start, values[order]]).astype(np.int32)
+        return np.concatenate([[0], fill_start, values]).astype(np.int32)
 
     zeros = np.zeros(num_sentences, np.int64)
-    cell_sentence = described(sentence, np.arange(num_sentences))
+    cell_sentence = described(cells.sentence, np.arange(num_sentences))
     profile = profiles.of_sentence[cell_sentence]
-    weights = profiles.weights
-    first_chunked = 1 + num_sentences
-    step = min(most_cells, power_of_four(int(np.bincount(level).max(initial=1)), _NARROW_STEP))
-    chunks = _chunks(level[order], group_class[order], first_chunked, step)
+    step = min(most_cells, power_of_four(int(np.bincount(cells.level).max(initial=1)), _NARROW_STEP))
+    chunks = _chunks(cells.level, cells.group_class, 1 + num_sentences, step)
     num_cells = sizes.cells + step  # the last step may reach beyond the last cell
+    ranges = np.stack([cells.first_group[:-1], np.diff(cells.first_group)], 1)
     forest = Forest(
         rows=tuple(filled_rows(rows, sizes.rows) for rows in lists.rows),
         entry_score=filled_rows(lists.score, sizes.entries),
         entry_program=tuple(filled_rows(program, sizes.entries) for program in lists.program),
-        groups=filled_rows(table.astype(np.int32), sizes.groups),
-        cell_groups=filled_rows(np.stack([first_group[:-1], np.diff(first_group)], 1).astype(np.int32), num_cells),
-        lm_weight=filled_rows(weights.lm[profile].astype(np.float32), num_cells),
-        weight_norm=filled_rows(weights.norm[profile].astype(np.float32), num_cells),
+        groups=filled_rows(cells.groups.astype(np.int32), sizes.groups),
+        cell_groups=filled_rows(ranges.astype(np.int32), num_cells),
+        lm_weight=filled_rows(profiles.weights.lm[profile].astype(np.float32), num_cells),
+        weight_norm=filled_rows(profiles.weights.norm[profile].astype(np.float32), num_cells),
         lm_mixture=tuple(
             None if mixture is None else filled_rows(mixture[profile].astype(np.float32), num_cells)
             for mixture in profiles.lm_mixture
         ),
-        start_cells=filled_rows(number[starts].astype(np.int32), sizes.sentences),
+        start_cells=filled_rows(cells.starts.astype(np.int32), sizes.sentences),
         start_row=tuple(start_rows),
         chunks=filled_rows(chunks, sizes.cells),
         num_chunks=np.int32(len(chunks)),
     )
-    places = described(start, zeros), described(end, zeros)
-    return Plan(forest, lists, cell_sentence, *places, number[layout.last()], step)
+    places = described(cells.start, zeros), described(cells.end, zeros)
+    return Plan(forest, lists, cell_sentence, *places, cells.last, step)
 
 
 def _usable(layout: Layout, groups: Groups) -> Groups:

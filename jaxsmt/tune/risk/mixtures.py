@@ -16,11 +16,11 @@ import numpy as np
 from jax import Array
 
 from jaxsmt.common.norms import l1_norm, l1_normalised
-from jaxsmt.common.optimise import Minimum, descend, minimise
+from jaxsmt.common.optimise import Minimum
 from jaxsmt.tune.config import RiskConfig
 from jaxsmt.tune.lists import TuningLists
-from jaxsmt.tune.risk.objective import Gains, expected_score, measure_of, padded_counts
-from jaxsmt.tune.risk.tuner import TOLERANCE, Scales, check, risk_problem
+from jaxsmt.tune.risk.objective import Gains, expected_score, padded_counts
+from jaxsmt.tune.risk.tuner import Descent, Scales, check, descent_of, least, risk_problem
 
 ROUNDS = 2  # of tangents under one γ
 HALVINGS = 5  # of a step that goes too far
@@ -42,7 +42,13 @@ class Mixture:
     shape: tuple[int, int]
 
 
-class MixtureProblem(NamedTuple):
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=("fixed", "shifts", "scales", "data", "gains"),
+    meta_fields=("mixtures",),
+)
+@dataclass(frozen=True)
+class MixtureProblem:
     """Lists whose sentences are sorted by label.
 
     fixed: [B', H', F] float32, centred and divided by their spread, 0 in the columns of mixtures.
@@ -56,6 +62,21 @@ class MixtureProblem(NamedTuple):
     scales: tuple[Array, ...]
     data: tuple[tuple[Any, ...], ...]
     gains: Gains
+    mixtures: tuple[Mixture, ...]
+
+    @property
+    def num_features(self) -> int:
+        """F"""
+        return self.fixed.shape[2]
+
+
+class MixtureSettings(NamedTuple):
+    """What a search is told: centre and strengths of the prior on (u, θ), how often sentences count [B'], γ []."""
+
+    centre: Array
+    strengths: Array
+    multiplicities: Array
+    gamma: Array
 
 
 def _values_and_slopes(mixture: Mixture, data: Any, weights: Array) -> tuple[Array, Array]:
@@ -90,26 +111,32 @@ def unpacked(thetas: Array, mixtures: Sequence[Mixture], num_labels: int) -> lis
     return found
 
 
-def mixture_loss(
-    vector: Array, problem: MixtureProblem, centre: Array, strengths: Array, multiplicities: Array, gamma: Array,
-    mixtures: tuple[Mixture, ...], measure: str,
-) -> Array:  # fmt: skip
+def mixture_loss(vector: Array, problem: MixtureProblem, settings: MixtureSettings, measure: str) -> Array:
     """[]: minus the expected quality under (u, θ) = `vector`, and the prior ½ Σ strength · (· − centre)²."""
-    num_features = problem.fixed.shape[2]
-    point = vector[:num_features]
-    scores = jnp.matmul(problem.fixed, point, precision=jax.lax.Precision.HIGHEST)
-    labels = unpacked(vector[num_features:], mixtures, len(problem.data))
-    for number, mixture in enumerate(mixtures):
+    point = vector[: problem.num_features]
+    labels = unpacked(vector[problem.num_features :], problem.mixtures, len(problem.data))
+    added = []
+    for number, mixture in enumerate(problem.mixtures):
         parts = [
             local_features(mixture, data[number], weights[number])
             for data, weights in zip(problem.data, labels, strict=True)
         ]
         own = (jnp.concatenate(parts) - problem.shifts[number]) * problem.scales[number][None, None]
-        added = (own * point[jnp.array(mixture.columns)][None, None]).sum(-1)
-        missing = [(0, whole - size) for whole, size in zip(scores.shape, added.shape, strict=True)]
-        scores = scores + jnp.pad(added, missing)
-    quality = expected_score(gamma * scores, problem.gains, multiplicities, measure)
-    return (strengths * (vector - centre) ** 2).sum() / 2 - quality
+        added.append((own * point[jnp.array(mixture.columns)][None, None]).sum(-1))
+    return _loss(vector, problem, added, settings, measure)
+
+
+def _loss(
+    vector: Array, problem: MixtureProblem, added: Sequence[Array], settings: MixtureSettings, measure: str
+) -> Array:
+    """[]: the loss where the features of mixtures add these to the scores, [B, H] each."""
+    point = vector[: problem.num_features]
+    scores = jnp.matmul(problem.fixed, point, precision=jax.lax.Precision.HIGHEST)
+    for own in added:
+        missing = [(0, whole - size) for whole, size in zip(scores.shape, own.shape, strict=True)]
+        scores = scores + jnp.pad(own, missing)
+    quality = expected_score(settings.gamma * scores, problem.gains, settings.multiplicities, measure)
+    return (settings.strengths * (vector - settings.centre) ** 2).sum() / 2 - quality
 
 
 class Tangents(NamedTuple):
@@ -120,12 +147,12 @@ class Tangents(NamedTuple):
     label: Array
 
 
-@partial(jax.jit, static_argnames="mixtures")
-def tangents_at(thetas: Array, problem: MixtureProblem, mixtures: tuple[Mixture, ...]) -> tuple[Tangents, ...]:
+@jax.jit
+def tangents_at(thetas: Array, problem: MixtureProblem) -> tuple[Tangents, ...]:
     """The features and their derivatives in θ; no feature depends on the scale of λ, so d/dθ_d is λ_d d/dλ_d."""
-    labels = unpacked(thetas, mixtures, len(problem.data))
+    labels = unpacked(thetas, problem.mixtures, len(problem.data))
     found = []
-    for number, mixture in enumerate(mixtures):
+    for number, mixture in enumerate(problem.mixtures):
         parts = [
             _values_and_slopes(mixture, data[number], own[number])
             for data, own in zip(problem.data, labels, strict=True)
@@ -141,71 +168,51 @@ def tangents_at(thetas: Array, problem: MixtureProblem, mixtures: tuple[Mixture,
 
 
 def tangent_loss(
-    vector: Array, problem: MixtureProblem, tangents: tuple[Tangents, ...], origin: Array, centre: Array,
-    strengths: Array, multiplicities: Array, gamma: Array, mixtures: tuple[Mixture, ...], measure: str,
+    vector: Array, problem: MixtureProblem, tangents: tuple[Tangents, ...], origin: Array, settings: MixtureSettings,
+    measure: str,
 ) -> Array:  # fmt: skip
     """`mixture_loss` with features that are linear in θ about `origin`: cheap, and exact there in value and slope."""
-    num_features, num_labels = problem.fixed.shape[2], len(problem.data)
+    num_features, num_labels = problem.num_features, len(problem.data)
     point = vector[:num_features]
-    scores = jnp.matmul(problem.fixed, point, precision=jax.lax.Precision.HIGHEST)
     moves = (vector - origin)[num_features:].reshape(num_labels, -1)
-    place = 0
-    for number, mixture in enumerate(mixtures):
+    added, place = [], 0
+    for number, mixture in enumerate(problem.mixtures):
         size = mixture.shape[0] * mixture.shape[1]
         own = moves[:, place : place + size].reshape(num_labels, *mixture.shape)[:, jnp.array(mixture.rows)]
         place += size
         values, slopes, label = tangents[number]
         moved = values + (slopes * own[label][:, None]).sum(-1) - problem.shifts[number]
         weights = point[jnp.array(mixture.columns)] * problem.scales[number]
-        added = (moved * weights[None, None]).sum(-1)
-        missing = [(0, whole - part) for whole, part in zip(scores.shape, added.shape, strict=True)]
-        scores = scores + jnp.pad(added, missing)
-    quality = expected_score(gamma * scores, problem.gains, multiplicities, measure)
-    return (strengths * (vector - centre) ** 2).sum() / 2 - quality
+        added.append((moved * weights[None, None]).sum(-1))
+    return _loss(vector, problem, added, settings, measure)
 
 
-class _Settings(NamedTuple):
-    centre: Array
-    strengths: Array
-    multiplicities: Array
-    gamma: Array
+_exact = jax.jit(mixture_loss, static_argnames="measure")
 
 
-@partial(jax.jit, static_argnames=("mixtures", "measure"))
-def _exact(
-    vector: Array, problem: MixtureProblem, settings: _Settings, mixtures: tuple[Mixture, ...], measure: str
-) -> Array:
-    return mixture_loss(vector, problem, *settings, mixtures, measure)
-
-
-@partial(jax.jit, static_argnames=("mixtures", "measure", "optimiser", "iterations"))
+@partial(jax.jit, static_argnames="descent")
 def _search(
-    vector: Array, problem: MixtureProblem, tangents: tuple[Tangents, ...], settings: _Settings, rate: Array,
-    mixtures: tuple[Mixture, ...], measure: str, optimiser: str, iterations: int,
+    vector: Array, problem: MixtureProblem, tangents: tuple[Tangents, ...], settings: MixtureSettings, rate: Array,
+    descent: Descent,
 ) -> Minimum:  # fmt: skip
     def loss(at: Array) -> Array:
-        return tangent_loss(at, problem, tangents, vector, *settings, mixtures, measure)
+        return tangent_loss(at, problem, tangents, vector, settings, descent.measure)
 
-    if optimiser == "adam":
-        return descend(loss, vector, rate, iterations)
-    return minimise(loss, vector, TOLERANCE, iterations)
+    return least(loss, vector, rate, descent)
 
 
 def _advance(
-    vector: Array, problem: MixtureProblem, settings: _Settings, mixtures: tuple[Mixture, ...], config: RiskConfig
+    vector: Array, problem: MixtureProblem, settings: MixtureSettings, config: RiskConfig
 ) -> tuple[Array, float]:
     """A better point under one γ, and its loss: the minimum about tangents, or nearer where the features bend."""
-    measure = measure_of(config.metric, config.level)
-    value = float(_exact(vector, problem, settings, mixtures, measure))
+    rate, descent = jnp.float32(config.learning_rate), descent_of(config)
+    value = float(_exact(vector, problem, settings, descent.measure))
     for _ in range(ROUNDS):
-        tangents = tangents_at(vector[problem.fixed.shape[2] :], problem, mixtures)
-        goal = _search(
-            vector, problem, tangents, settings, jnp.float32(config.learning_rate), mixtures, measure,
-            config.optimiser, config.iterations,
-        ).point  # fmt: skip
+        tangents = tangents_at(vector[problem.num_features :], problem)
+        goal = _search(vector, problem, tangents, settings, rate, descent).point
         for halving in range(HALVINGS):
             tried = vector + (goal - vector) * 0.5**halving
-            found = float(_exact(tried, problem, settings, mixtures, measure))
+            found = float(_exact(tried, problem, settings, descent.measure))
             if found < value:
                 vector, value = tried, found
                 break
@@ -242,8 +249,8 @@ def mixture_risk(
     counts = jnp.asarray(padded_counts(np.ones((1, len(lists))), len(problem.fixed))[0], jnp.float32)
     for step in range(config.gamma_steps):
         gamma = jnp.float32(config.gamma * config.gamma_factor**step)
-        settings = _Settings(centres, jnp.asarray(strengths, jnp.float32), counts, gamma)
-        vector, value = _advance(vector, problem, settings, mixtures, config)
+        settings = MixtureSettings(centres, jnp.asarray(strengths, jnp.float32), counts, gamma)
+        vector, value = _advance(vector, problem, settings, config)
     ended = np.asarray(vector, np.float64)
     weights = scales.outside(ended[: len(inside)])
     norm = l1_norm(start.weights) if start.weights.any() else 1.0
@@ -265,5 +272,6 @@ def _mixture_problem(
         tuple(jnp.asarray(1.0 / scales.spread[own], jnp.float32) for own in columns),
         data,
         whole.gains,
+        mixtures,
     )
     return problem, scales

@@ -1,5 +1,6 @@
 """Minimum risk training (Smith & Eisner 2006; Rosti et al. 2011): weights by the gradient of expected quality."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -9,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsmt.common.errors import UserError
 from jaxsmt.common.norms import l1_norm, l1_normalised
 from jaxsmt.common.optimise import Minimum, descend, minimise
+from jaxsmt.common.settings import check_choices, check_positive
 from jaxsmt.tune.augment import plain_columns
 from jaxsmt.tune.config import RiskConfig
 from jaxsmt.tune.lists import TuningLists
@@ -60,6 +61,26 @@ class RiskProblem(NamedTuple):
     gains: Gains
 
 
+class RiskSettings(NamedTuple):
+    """What a search is told: centre [F] and strength l2 [] of the prior, how often sentences count, γ [].
+
+    multiplicities: [B], or [Q, B] for Q searches.
+    """
+
+    centre: Array
+    multiplicities: Array
+    gamma: Array
+    l2: Array
+
+
+class Descent(NamedTuple):
+    """How minima are searched, and what of; programs are compiled for it."""
+
+    measure: str
+    optimiser: str
+    iterations: int
+
+
 def risk(lists: TuningLists, start: np.ndarray, config: RiskConfig | None = None) -> tuple[np.ndarray, RiskInfo]:
     """Weights [F] of least risk on fixed lists, from the start [F], whose L1 norm they keep."""
     weights, info = risk_resampled(lists, start, np.ones((1, len(lists))), config)
@@ -100,11 +121,8 @@ def risk_resampled(
 
 def check(config: RiskConfig) -> None:
     """Raises UserError for what no search can be made with."""
-    if config.optimiser not in OPTIMISERS:
-        raise UserError(f"tune.optimiser is '{config.optimiser}': choose one of {', '.join(OPTIMISERS)}")
-    for name in ("gamma", "gamma_factor", "gamma_steps", "iterations", "learning_rate"):
-        if getattr(config, name) <= 0:
-            raise UserError(f"tune.{name} is {getattr(config, name)}: give a number above 0")
+    check_choices(config, "tune", {"optimiser": OPTIMISERS})
+    check_positive(config, "tune", ("gamma", "gamma_factor", "gamma_steps", "iterations", "learning_rate"))
 
 
 def risk_problem(lists: TuningLists, start: np.ndarray, config: RiskConfig) -> tuple[RiskProblem, Scales]:
@@ -136,39 +154,39 @@ def _starts(start: np.ndarray, scales: Scales, config: RiskConfig) -> np.ndarray
 
 def _anneal(problem: RiskProblem, points: Array, centre: Array, multiplicities: Array, config: RiskConfig) -> Minimum:
     """The minima that points [Q, F] lead to, γ growing from step to step; multiplicities [Q, B], centre [F]."""
+    rate, descent = jnp.float32(config.learning_rate), descent_of(config)
     for step in range(config.gamma_steps):
-        gamma = config.gamma * config.gamma_factor**step
-        found = _search(
-            problem, points, centre, multiplicities, jnp.float32(gamma), jnp.float32(config.l2),
-            jnp.float32(config.learning_rate), measure_of(config.metric, config.level), config.optimiser,
-            config.iterations,
-        )  # fmt: skip
+        gamma = jnp.float32(config.gamma * config.gamma_factor**step)
+        settings = RiskSettings(centre, multiplicities, gamma, jnp.float32(config.l2))
+        found = _search(problem, points, settings, rate, descent)
         points = found.point
     return found
 
 
-def risk_loss(
-    point: Array, problem: RiskProblem, centre: Array, multiplicities: Array, gamma: Array, l2: Array, measure: str
-) -> Array:
-    """[]: minus the expected quality under u = `point` [F], and the prior ½·l2·|u − u₀|² around `centre` [F]."""
+def descent_of(config: RiskConfig) -> Descent:
+    return Descent(measure_of(config.metric, config.level), config.optimiser, config.iterations)
+
+
+def risk_loss(point: Array, problem: RiskProblem, settings: RiskSettings, measure: str) -> Array:
+    """[]: minus the expected quality under u = `point` [F], and the prior ½·l2·|u − u₀|² around the centre."""
     scores = jnp.matmul(problem.features, point, precision=jax.lax.Precision.HIGHEST)
-    quality = expected_score(gamma * scores, problem.gains, multiplicities, measure)
-    return l2 / 2 * ((point - centre) ** 2).sum() - quality
+    quality = expected_score(settings.gamma * scores, problem.gains, settings.multiplicities, measure)
+    return settings.l2 / 2 * ((point - settings.centre) ** 2).sum() - quality
 
 
-@partial(jax.jit, static_argnames=("measure", "optimiser", "iterations"))
-def _search(
-    problem: RiskProblem, points: Array, centre: Array, multiplicities: Array, gamma: Array, l2: Array, rate: Array,
-    measure: str, optimiser: str, iterations: int,
-) -> Minimum:  # fmt: skip
+@partial(jax.jit, static_argnames="descent")
+def _search(problem: RiskProblem, points: Array, settings: RiskSettings, rate: Array, descent: Descent) -> Minimum:
     """Minima from points [Q, F] of sets with multiplicities [Q, B]."""
 
     def search(point: Array, counts: Array) -> Minimum:
-        def loss(u: Array) -> Array:
-            return risk_loss(u, problem, centre, counts, gamma, l2, measure)
+        own = settings._replace(multiplicities=counts)
+        return least(lambda u: risk_loss(u, problem, own, descent.measure), point, rate, descent)
 
-        if optimiser == "adam":
-            return descend(loss, point, rate, iterations)
-        return minimise(loss, point, TOLERANCE, iterations)
+    return jax.vmap(search)(points, settings.multiplicities)
 
-    return jax.vmap(search)(points, multiplicities)
+
+def least(loss_fn: Callable[[Array], Array], start: Array, rate: Array, descent: Descent) -> Minimum:
+    """The minimum of a loss that a point leads to; rate: of Adam."""
+    if descent.optimiser == "adam":
+        return descend(loss_fn, start, rate, descent.iterations)
+    return minimise(loss_fn, start, TOLERANCE, descent.iterations)

@@ -145,11 +145,9 @@ def append_operations(
     return change, (jnp.where(is_head, right, after.reshape(shape)), span.start + options.last[entry])
 
 
-def _token_at(
-    options: OperationOptions, step: Array, is_active: Array, start: Array, lead: Array, num_moves: Array,
-    behind: Array, *ids: Array,
-) -> Array:  # fmt: skip
-    """Operation `step` of programs with moves put in behind `lead` tokens; [L] each."""
+def _token_at(options: OperationOptions, step: Array, is_active: Array, *columns: Array) -> Array:
+    """Operation `step` of programs with moves put in behind `lead` tokens; columns [L]: see `append_operations`."""
+    start, lead, num_moves, behind, *ids = columns
     rank = step - lead
     is_move = (rank >= 0) & (rank < num_moves)
     place = start + step - jnp.where(rank >= 0, num_moves, 0)
