@@ -8,6 +8,7 @@ last line is one JSON object.
 
 import argparse
 import ast
+import inspect
 import json
 import sys
 import threading
@@ -31,7 +32,8 @@ def called_files() -> Iterator[set[str]]:
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(f"{SOURCE}/"):
+        is_function = code.co_flags & inspect.CO_OPTIMIZED  # bodies of modules and classes are none
+        if event == "call" and is_function and code.co_filename.startswith(f"{SOURCE}/"):
             found.add(str(Path(code.co_filename).relative_to(SOURCE)))
 
     threading.setprofile(note)

@@ -25,7 +25,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_folder, write_manifest, write_text
 from jaxsmt.common.integrity.checks import damaged_files
 from jaxsmt.common.settings import from_values
-from jaxsmt.model.labelling.labellers import load_clusters, load_finder
+from jaxsmt.model.labelling.labellers import load_clusters
 from jaxsmt.model.language_models import lm_folder, load_language_models
 from jaxsmt.model.mixing import MixingConfig, Rules
 from jaxsmt.model.model import LabelSettings, Mixing, Model
@@ -141,7 +141,9 @@ def _further_parts(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
     if (folder / CLUSTERS).is_dir():
         parts["clusters"] = load_clusters(folder / CLUSTERS)
     if (folder / LABELS).is_dir():
-        parts["finder"] = load_finder(folder / LABELS)
+        from jaxsmt.model.labelling.nearest_labels import load_nearest_labels
+
+        parts["finder"] = load_nearest_labels(folder / LABELS)
     if (folder / ADAPTATION).is_dir():
         from jaxsmt.model.adaptation import load_adaptation
 

@@ -15,7 +15,8 @@ from jaxsmt.common.ragged import concatenate
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.lm.mixture import fit_mixture
 from jaxsmt.model.folder import ADAPTATION, CLUSTERS, LABELS, OPERATIONS, ModelFiles, with_words_of, write_model
-from jaxsmt.model.labelling.labellers import load_clusters, load_finder
+from jaxsmt.model.labelling.labellers import load_clusters
+from jaxsmt.model.labelling.nearest_labels import load_nearest_labels
 from jaxsmt.model.labelling.source_clusters import load as load_source_clusters
 from jaxsmt.model.labelling.target_clusters import load as load_target_clusters
 from jaxsmt.model.language_models import LanguageModels, lm_folder, start_weights
@@ -151,7 +152,7 @@ def mixed_model(
         weights=fitting_weights(weights, config, num, draft.model.provenance),
         mixing=Mixing(config, own_weights, found),
         clusters=None if clusters is None else load_clusters(clusters.folder),
-        finder=None if finder is None else load_finder(finder.folder),
+        finder=None if finder is None else load_nearest_labels(finder.folder),
     )
     return dataclasses.replace(draft, model=model, clusters=clusters, finder=finder)
 

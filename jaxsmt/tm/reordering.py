@@ -21,6 +21,7 @@ import numpy as np
 from jax import Array
 
 from jaxsmt.common.sizes import power_of_two
+from jaxsmt.tm.features import LOG_FLOOR
 from jaxsmt.tm.selection import MIN_SIZE
 from jaxsmt.tm.weights import FEATURE_NAMES
 
@@ -113,3 +114,19 @@ def orientation_counts(probabilities: np.ndarray, joint_counts: np.ndarray) -> n
     """[P, 6] float32: the whole counts that gave the probabilities [P, 6] of pairs seen c(s, t) = [P] times."""
     totals = np.asarray(joint_counts, np.float64)[:, None] + 3 * SMOOTHING
     return np.maximum(np.round(probabilities * totals - SMOOTHING), 0).astype(np.float32)
+
+
+def names_of(orientations: object) -> tuple[str, ...]:
+    """The names of the six features, or none where there are no orientations (None)."""
+    return () if orientations is None else ORIENTATION_NAMES
+
+
+def nothing(pair_index: np.ndarray) -> np.ndarray:
+    """[A, 6] zeros, the orientations of a model that has none."""
+    return np.zeros((len(pair_index), len(ORIENTATION_NAMES)), np.float32)
+
+
+def fixed_logs(probabilities: np.ndarray) -> np.ndarray:
+    """[P, 6] float32 logarithms of a reordering table's probabilities [P, 6]; 0, as in Moses, where they are NaN."""
+    known = np.where(np.isnan(probabilities), 1.0, np.maximum(probabilities, np.exp(LOG_FLOOR)))
+    return np.log(known).astype(np.float32)

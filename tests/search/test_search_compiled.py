@@ -7,8 +7,8 @@ from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.lm.union import build_union_automaton
-from jaxsmt.search.chart.compiled import CompiledTargets
 from jaxsmt.search.chart.rows import prepare_lm
+from jaxsmt.search.plan.targets import CompiledTargets
 from jaxsmt.search.rules.grammar import compile_targets
 from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, PAD, Vocabulary
 

@@ -62,11 +62,6 @@ class GivenLabels:
         return found
 
 
-def load_finder(folder: Path) -> Labeller:
-    """The labeller that a folder of labels holds."""
-    return import_module("jaxsmt.model.labelling.nearest_labels").load(folder)
-
-
 def load_clusters(folder: Path) -> Labeller:
     """The labeller that a folder of clusters holds."""
     # what is not there need not be imported

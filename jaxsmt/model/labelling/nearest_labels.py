@@ -35,6 +35,6 @@ class NearestLabels:
         return smooth_labels(self.means.log_likelihoods(vectors, num_words)).posteriors
 
 
-def load(folder: Path) -> NearestLabels:
+def load_nearest_labels(folder: Path) -> NearestLabels:
     """What the stage of labels made."""
     return NearestLabels(load_entropy_model(folder), load_label_means(folder))

@@ -12,16 +12,10 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_union
 from jaxsmt.search.rules.model import RuleModel
-from jaxsmt.search.rules.orientations import (
-    ComponentOrientations,
-    names_of,
-    names_of_every,
-    nothing,
-    own_orientations,
-)
+from jaxsmt.search.rules.orientations import ComponentOrientations, names_of_every, own_orientations
 from jaxsmt.tm.component_table import ComponentTable
 from jaxsmt.tm.features import LOG_FLOOR
-from jaxsmt.tm.reordering import orientation_weights
+from jaxsmt.tm.reordering import names_of, nothing, orientation_weights
 from jaxsmt.tm.union import UnionView
 from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
 

@@ -8,9 +8,15 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.search.rules.grammar import Grammar, grammar_of_table, grammar_of_union
-from jaxsmt.search.rules.orientations import fixed_logs, names_of, nothing
 from jaxsmt.tm.features import LOG_FLOOR, application_features
-from jaxsmt.tm.reordering import ORIENTATION_NAMES, application_orientations, orientation_weights
+from jaxsmt.tm.reordering import (
+    ORIENTATION_NAMES,
+    application_orientations,
+    fixed_logs,
+    names_of,
+    nothing,
+    orientation_weights,
+)
 from jaxsmt.tm.scored import ScoredTable
 from jaxsmt.tm.union import Statistics, UnionView
 from jaxsmt.tm.weights import FEATURE_NAMES, P_SOURCE, P_TARGET, check_feature_weights

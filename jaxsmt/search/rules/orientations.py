@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jaxsmt.tm.component_table import ComponentTable
-from jaxsmt.tm.features import LOG_FLOOR
-from jaxsmt.tm.reordering import LOG_UNKNOWN, ORIENTATION_NAMES, component_orientations
+from jaxsmt.tm.reordering import LOG_UNKNOWN, ORIENTATION_NAMES, component_orientations, names_of
 from jaxsmt.tm.union import UnionView
 
 
@@ -94,22 +93,6 @@ def own_orientations(union: UnionView, table: ComponentTable) -> ComponentOrient
     return ComponentOrientations(table, probabilities, counts.any(1))
 
 
-def names_of(orientations: object) -> tuple[str, ...]:
-    """The names of the six features, or none where there are no orientations (None)."""
-    return () if orientations is None else ORIENTATION_NAMES
-
-
 def names_of_every(orientations: object, component_names: tuple[str, ...]) -> tuple[str, ...]:
     """[6·D], in the order of `ComponentOrientations.every`."""
     return tuple(f"{feature} {name}" for name in component_names for feature in names_of(orientations))
-
-
-def nothing(pair_index: np.ndarray) -> np.ndarray:
-    """[A, 6] zeros, the orientations of a model that has none."""
-    return np.zeros((len(pair_index), len(ORIENTATION_NAMES)), np.float32)
-
-
-def fixed_logs(probabilities: np.ndarray) -> np.ndarray:
-    """[P, 6] float32 logarithms of a reordering table's probabilities [P, 6]; 0, as in Moses, where they are NaN."""
-    known = np.where(np.isnan(probabilities), 1.0, np.maximum(probabilities, np.exp(LOG_FLOOR)))
-    return np.log(known).astype(np.float32)

@@ -88,7 +88,7 @@ def _start(search: Search, keep_edges: bool) -> _State:
     score = jnp.full(shape, IMPOSSIBLE, jnp.float32).at[0, :, 0].set(0.0)
     states = tuple(jnp.broadcast_to(lm.automaton.start, shape).astype(jnp.int32) for lm in lms)
     bits = jnp.zeros((*shape, window.masks.shape[1]), jnp.uint32)
-    operations = start_operations(options.operations, shape)
+    operations = () if options.operations is None else start_operations(options.operations, shape)
     kept = Hypotheses(score, zeros, bits, zeros + NO_START, zeros, zeros + NO_ENTRY, zeros, states, operations)
     ring = jnp.full((longest, num_sentences, slots, len(window.offset)), 2 * IMPOSSIBLE, jnp.float32)
     first = jax.tree.map(lambda array: array[0], kept)

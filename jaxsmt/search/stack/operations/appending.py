@@ -164,10 +164,8 @@ def _resolved(move_ids: Array, token: Array, behind: Array | int) -> Array:
     return jnp.where(token < 0, move_ids[number], token)
 
 
-def start_operations(options: OperationOptions | None, shape: tuple[int, ...]) -> tuple[Array, ...]:
-    """State and cursor of hypotheses that cover nothing, if there is a model."""
-    if options is None:
-        return ()
+def start_operations(options: OperationOptions, shape: tuple[int, ...]) -> tuple[Array, ...]:
+    """State and cursor of hypotheses that cover nothing."""
     return jnp.broadcast_to(options.lm.automaton.start, shape).astype(jnp.int32), jnp.zeros(shape, jnp.int32)
 
 
