@@ -22,7 +22,9 @@ from jaxsmt.text.documents.units import (
     escaped,
     in_order,
     is_nested,
+    kind_of,
     split_units,
+    units_of,
 )
 from jaxsmt.text.encoding import TextSide
 
@@ -55,7 +57,7 @@ class MessageLine:
 
     @cached_property
     def units(self) -> list[MarkedUnit]:
-        return [part for part in self.parts if isinstance(part, MarkedUnit)]
+        return [unit for _, unit in units_of(self.parts)]
 
     @property
     def has_words(self) -> bool:
@@ -161,8 +163,7 @@ class MessageLine:
     def _has_no_more(self, text: str) -> bool:
         """Whether there is nothing in the text that looks like a unit and was none."""
         own = [part for part in self.parts if isinstance(part, str)]
-        of_source = sum(isinstance(part, MarkedUnit) for text_part in own for part in split_units(text_part))
-        return sum(isinstance(part, MarkedUnit) for part in split_units(text)) <= of_source
+        return _num_units(text) <= sum(map(_num_units, own))
 
     def _with_mark(self, text: str) -> str:
         """An accelerator where its letter begins a word, else where it is at all, else at the first letter."""
@@ -229,22 +230,29 @@ def _peeled(parts: Sequence[str | MarkedUnit]) -> tuple[int, int]:
     first, last = 0, len(parts)
     while last - first > 1:
         begin, end = parts[first], parts[last - 1]
-        if isinstance(begin, MarkedUnit) and begin.is_tag and begin.kind == ALONE:
+        if _is_lone_tag(begin):
             first += 1
-        elif isinstance(end, MarkedUnit) and end.is_tag and end.kind == ALONE:
+        elif _is_lone_tag(end):
             last -= 1
-        elif isinstance(begin, MarkedUnit) and begin.kind == OPEN and _partner(parts, first) == last - 1:
+        elif kind_of(begin) == OPEN and _partner(parts, first) == last - 1:
             first, last = first + 1, last - 1
         else:
             break
     return first, last
 
 
+def _is_lone_tag(part: str | MarkedUnit) -> bool:
+    return not isinstance(part, str) and part.is_tag and part.kind == ALONE
+
+
+def _num_units(text: str) -> int:
+    return len(units_of(split_units(text)))
+
+
 def _partner(parts: Sequence[str | MarkedUnit], place: int) -> int:
     depth = 0
     for at in range(place, len(parts)):
-        part = parts[at]
-        depth += {OPEN: 1, CLOSE: -1}.get(part.kind, 0) if isinstance(part, MarkedUnit) else 0
+        depth += {OPEN: 1, CLOSE: -1}.get(kind_of(parts[at]), 0)
         if not depth:
             return at
     return -1
@@ -254,8 +262,8 @@ def _without_cut_words(parts: Sequence[str | MarkedUnit], is_xml: bool) -> list[
     """A word with tags inside it, such as H<sub>2</sub>O, becomes one unit."""
     found = list(parts)
     for place in range(len(found) - 3, 0, -1):
-        before, opened, inside = found[place - 1], found[place], found[place + 1]
-        if not isinstance(before, str) or not isinstance(inside, str) or not isinstance(opened, MarkedUnit):
+        before, inside = found[place - 1], found[place + 1]
+        if not isinstance(before, str) or not isinstance(inside, str):
             continue
         if _partner(found, place) == place + 2 and _is_glued(before, inside):
             end = place + 3
@@ -279,9 +287,9 @@ def _is_glued(before: str, inside: str) -> bool:
 
 
 def _raw(part: str | MarkedUnit, is_xml: bool) -> str:
-    if isinstance(part, MarkedUnit):
-        return part.raw
-    return escaped(part) if is_xml else part
+    if isinstance(part, str):
+        return escaped(part) if is_xml else part
+    return part.raw
 
 
 def _num_letters(text: str) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import unescape
 
-OPEN, CLOSE, ALONE = "open", "close", "alone"
+OPEN, CLOSE, ALONE, TEXT = "open", "close", "alone", "text"
 FIRST_STAND_IN, NUM_STAND_INS = 0xE000, 6400  # the private use area: no text has meanings for them
 BREAK = re.compile(r"(\r?\n|\\n)")
 
@@ -92,23 +92,32 @@ def _tag(raw: str) -> MarkedUnit:
     return MarkedUnit(raw, CLOSE if raw.startswith("</") else OPEN, True)
 
 
+def units_of(parts: Sequence[str | MarkedUnit]) -> list[tuple[int, MarkedUnit]]:
+    """The units among parts with their places; the others are text."""
+    return [(place, part) for place, part in enumerate(parts) if not isinstance(part, str)]
+
+
+def kind_of(part: str | MarkedUnit) -> str:
+    """OPEN, CLOSE or ALONE of a unit, TEXT of text."""
+    return TEXT if isinstance(part, str) else part.kind
+
+
 def _paired(parts: Sequence[str | MarkedUnit]) -> list[str | MarkedUnit]:
     """Tags without a partner stand alone."""
-    found, waiting = list(parts), list[int]()
+    found, units, waiting = list(parts), units_of(parts), list[tuple[int, MarkedUnit]]()
     partners = set()
-    for place, part in enumerate(found):
-        if isinstance(part, MarkedUnit) and part.kind == OPEN:
-            waiting.append(place)
-        elif isinstance(part, MarkedUnit) and part.kind == CLOSE and waiting and _match(found[waiting[-1]], part):
-            partners |= {waiting.pop(), place}
-    for place, part in enumerate(found):
-        if isinstance(part, MarkedUnit) and part.kind != ALONE and place not in partners:
-            found[place] = MarkedUnit(part.raw, ALONE, True)
+    for place, unit in units:
+        if unit.kind == OPEN:
+            waiting.append((place, unit))
+        elif unit.kind == CLOSE and waiting and _match(waiting[-1][1], unit):
+            partners |= {waiting.pop()[0], place}
+    for place, unit in units:
+        if unit.kind != ALONE and place not in partners:
+            found[place] = MarkedUnit(unit.raw, ALONE, True)
     return found
 
 
-def _match(one: str | MarkedUnit, other: MarkedUnit) -> bool:
-    assert isinstance(one, MarkedUnit)
+def _match(one: MarkedUnit, other: MarkedUnit) -> bool:
     return one.name == other.name or (one.name, other.name) == ("bpt", "ept")
 
 
