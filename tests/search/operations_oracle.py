@@ -16,7 +16,7 @@ from jaxsmt.search.weights import UNKNOWN_STEP
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.vocabulary import NUM_RESERVED, PAD, UNKNOWN
 from tests.search.search_oracle import SOURCE, TARGET
-from tests.search.stack_oracle import random_phrases
+from tests.search.stack_oracle import derivations_of, random_phrases
 
 
 def linked_table(random, num):
@@ -54,29 +54,7 @@ def random_models(random, num=80, names=("one", "two"), order=4):
 def all_derivations(table, orientations, sentence, limit, weights, forced=None, drop_unknown=False):
     """[(score without models, ((start, end, target tokens, links, is_rule), …))] within the distortion limit."""
     options = _options(table, orientations, sentence, weights, forced or {}, drop_unknown)
-    found, length = [], len(sentence)
-
-    def extend(covered, last, phrases, score):
-        if len(covered) == length:
-            found.append((score, phrases))
-            return
-        gap = min(set(range(length)) - covered)
-        last_start, last_end, last_logs = last
-        for (start, end), choices in options.items():
-            if covered & set(range(start, end)):
-                continue
-            if limit >= 0 and (abs(start - last_end) > limit or (start > gap and end - gap > limit)):
-                continue
-            orientation = 0 if start == last_end else 1 if end == last_start else 2
-            moved = score - weights.distortion * abs(start - last_end) + last_logs[3 + orientation]
-            for target, own, logs, links, is_rule in choices:
-                extend(
-                    covered | set(range(start, end)), (start, end, logs),
-                    (*phrases, (start, end, target, links, is_rule)), moved + own + logs[orientation],
-                )  # fmt: skip
-
-    extend(frozenset(), (-1, 0, np.zeros(6)), (), 0.0)
-    return found
+    return list(derivations_of(options, len(sentence), limit, weights))
 
 
 def _options(table, orientations, sentence, weights, forced, drop_unknown):

@@ -62,13 +62,12 @@ def options_of(table, orientations, sentence, forced=None, weights=WEIGHTS):
     return {span: options for span, options in penalised.items() if options}
 
 
-def all_outputs(options, length, limit, weights=WEIGHTS):
-    """{tokens: best score without language model} over all derivations within the distortion limit."""
-    found = {}
+def derivations_of(options, length, limit, weights):
+    """(score without models, ((start, end, target tokens, what else options have), …)) within the distortion limit."""
 
-    def extend(covered, last, tokens, score):
+    def extend(covered, last, phrases, score):
         if len(covered) == length:
-            found[tokens] = max(found.get(tokens, -np.inf), score)
+            yield score, phrases
             return
         gap = min(set(range(length)) - covered)
         last_start, last_end, last_logs = last
@@ -79,13 +78,21 @@ def all_outputs(options, length, limit, weights=WEIGHTS):
                 continue
             orientation = 0 if start == last_end else 1 if end == last_start else 2
             moved = score - weights.distortion * abs(start - last_end) + last_logs[3 + orientation]
-            for target, own, logs in choices:
-                extend(
-                    covered | set(range(start, end)), (start, end, logs), tokens + target,
+            for target, own, logs, *more in choices:
+                yield from extend(
+                    covered | set(range(start, end)), (start, end, logs), (*phrases, (start, end, target, *more)),
                     moved + own + logs[orientation],
                 )  # fmt: skip
 
-    extend(NO_WORDS, (-1, 0, np.zeros(6)), (), 0.0)
+    return extend(NO_WORDS, (-1, 0, np.zeros(6)), (), 0.0)
+
+
+def all_outputs(options, length, limit, weights=WEIGHTS):
+    """{tokens: best score without language model} over all derivations within the distortion limit."""
+    found = {}
+    for score, phrases in derivations_of(options, length, limit, weights):
+        tokens = tuple(word for _, _, target in phrases for word in target)
+        found[tokens] = max(found.get(tokens, -np.inf), score)
     return found
 
 
