@@ -40,9 +40,9 @@ PLAN = {
 }
 CONFIGURATION = {"hydra", "omegaconf"}  # rooms have dataclasses of their own; only the pipeline knows these
 NOT_IN_A_MODEL = {"jaxsmt.lm.kneser_ney", "jaxsmt.lm.counting"}
-FEW_MODELS_NEED = {  # n-best lists, rescoring, adaptation, and how others than the plain sum of counts are mixed
+FEW_MODELS_NEED = {  # n-best lists, rescoring, adaptation, mixtures other than the plain sum of counts, either search
     "jaxsmt.search.nbest.arrays", "jaxsmt.lm.rescoring", "jaxsmt.lm.arpa", "jaxsmt.osm", "jaxsmt.adapt",
-    "jaxsmt.search.rules.ensemble",
+    "jaxsmt.search.rules.ensemble", "jaxsmt.search.chart.kernel", "jaxsmt.search.stack.kernel",
 }  # fmt: skip
 MOST_FILES = 14  # in a folder: what a person takes in at a glance
 TRAINING = {"jaxsmt.pipeline.stages", "jaxsmt.align", "jaxsmt.tune", "jaxsmt.evaluate", *NOT_IN_A_MODEL}
