@@ -39,7 +39,8 @@ from jaxsmt.common.memory import PeakMemory
 from jaxsmt.common.progress import log
 
 FORMAT_VERSION = 2
-STAGE_VERSIONS: dict[str, int] = {}  # of stages whose result changed with the same configuration; 1 for all others
+# of stages whose result changed with the same configuration; 1 for all others
+STAGE_VERSIONS: dict[str, int] = {"tune": 2, "trained": 2}
 BUILDING_PREFIX, DAMAGED_PREFIX = ".building-", ".damaged-"
 WAIT_SECONDS = 0.2  # between two looks at what another process builds
 Counts = Mapping[str, Any]
