@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxsmt.pipeline.evaluation import ScoreTable
-from jaxsmt.pipeline.reporting.columns import TextTable
 from jaxsmt.pipeline.stages.lms import LmMixture
 from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.store import Artefact
+from jaxsmt.pipeline.terminal.columns import TextTable
 
 
 def show_components(texts: Sequence[ComponentText], components: Mapping[str, Artefact]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from omegaconf import OmegaConf
 
 from jaxsmt.pipeline.config.folder import choices_of, conf_folder
-from jaxsmt.pipeline.reporting.wrapping import wrapped_command, wrapped_keys, wrapped_sentences
+from jaxsmt.pipeline.terminal.wrapping import wrapped_command, wrapped_keys, wrapped_sentences
 
 GROUPS = {
     "corpus": "the texts; your own in conf/corpus/mine.yaml",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.memory import PeakMemory, resident_bytes
-from jaxsmt.pipeline.reporting.columns import TextTable, output_width
 from jaxsmt.pipeline.store import Store
+from jaxsmt.pipeline.terminal.columns import TextTable, output_width
 
 ROWS = [("test", "software", "76.53", "81.53", "13.11", "10.26", "14"), ("dev", "kitchen", "7.00", "", "1.1", "2", "3")]
 HEADS = ["BLEU unweighted", "BLEU own domain", "TER unweighted", "TER own domain", "unknown words"]
