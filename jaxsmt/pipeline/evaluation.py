@@ -62,6 +62,7 @@ def evaluate_model(
     for part, domain in track(jobs, "translating", len(jobs)):
         pairs = list(read_bitext(parts[part][domain]))
         text, references = source_text(model.source, (source for source, _ in pairs)), [target for _, target in pairs]
+        write_text(source_file(output_dir, part, domain), "".join(source + "\n" for source, _ in pairs))
         write_text(reference_file(output_dir, part, domain), "".join(target + "\n" for target in references))
         ways = list(weightings(model, text, domain).items())
         for name, profiles in ways if all_ways else ways[-1:]:
@@ -144,6 +145,11 @@ def unknown_file(output_dir: Path, part: str, domain: str) -> Path:
 def output_file(output_dir: Path, part: str, domain: str, name: str) -> Path:
     """Where the translation of a set lies."""
     return output_dir / "translations" / f"{part}.{domain}.{name.replace(' ', '-')}.txt"
+
+
+def source_file(output_dir: Path, part: str, domain: str) -> Path:
+    """Where its source lies, a line a sentence."""
+    return output_dir / "translations" / f"{part}.{domain}.source.txt"
 
 
 def reference_file(output_dir: Path, part: str, domain: str) -> Path:

@@ -7,7 +7,7 @@ from jaxsmt.model.explaining.explanation import SMALLEST_SHARE, Explanation, Use
 from jaxsmt.pipeline.page.differences import marked
 from jaxsmt.pipeline.page.markup import Html, details, hidden, joined, section, tag
 from jaxsmt.pipeline.page.records import Sample, SetRecord, WayScores
-from jaxsmt.pipeline.page.tables import Cell, table
+from jaxsmt.pipeline.page.tables import table
 
 METRICS = {"bleu": "BLEU", "ter": "TER", "chrf": "chrF2"}
 LESS_IS_BETTER = ("ter",)
@@ -24,16 +24,16 @@ def scores_section(sets: Sequence[SetRecord], test: str, signatures: Sequence[st
         return section("results", "Results", tag("p", "Nothing was translated (translate=[])."))
     test_sets = [record for record in sets if record.part == "test"] or list(sets)
     tiles = tag("dl", *(_tile(record) for record in test_sets), class_="tiles")
-    tables = [_score_table(sets, metric) for metric in METRICS]
+    tables = tag("div", *(_score_table(sets, metric) for metric in METRICS), class_="beside")
     listed = details("How the scores were computed", tag("ul", *(tag("li", tag("code", text)) for text in signatures)))
     significance = tag("p", f"{P_VALUES} ({test}).", class_="soft")
-    return section("results", "Results", tiles, *tables, significance, listed)
+    return section("results", "Results", tiles, tables, significance, listed)
 
 
 def _tile(record: SetRecord) -> Html:
     """The last way's BLEU, and how far it is from the first's."""
     names, ways = list(record.ways), list(record.ways.values())
-    last, gain = ways[-1], ways[-1].bleu - ways[0].bleu
+    last, gain = ways[-1], round(ways[-1].bleu, 2) - round(ways[0].bleu, 2)  # as a reader would subtract
     compared = f"{gain:+.2f}{_stars(last, 'bleu')} against {names[0]}" if len(ways) > 1 else ""
     kind = None if len(ways) == 1 or not gain else "better" if gain > 0 else "worse"
     said = f"{names[-1]}, {record.num_lines:,} lines"
@@ -47,16 +47,17 @@ def _score_table(sets: Sequence[SetRecord], metric: str) -> Html:
     rows = []
     for record in sets:
         found = [record.ways.get(way) for way in ways]
-        rows.append([record.part, record.name, f"{record.num_lines:,}", *(_score(own, metric) for own in found)])
-    return table(f"{METRICS[metric]}, per cent; {note}", ["set", "domain"], ["lines", *ways], rows)
+        rows.append([record.part, record.name, *(_score(own, metric, len(ways) > 1) for own in found)])
+    return table(f"{METRICS[metric]}, per cent; {note}", ["set", "domain"], ways, rows)
 
 
-def _score(own: WayScores | None, metric: str) -> Cell:
+def _score(own: WayScores | None, metric: str, has_stars: bool) -> object:
     if own is None:
-        return Cell("")
+        return ""
     p_value = own.p_values.get(metric)
     said = None if p_value is None else hidden(f" (p = {p_value:.4f})")
-    return Cell(joined([f"{getattr(own, metric):.2f}", _stars(own, metric), said]))
+    room = tag("span", _stars(own, metric), class_="stars") if has_stars else None  # keeps numbers below each other
+    return joined([f"{getattr(own, metric):.2f}", room, said])
 
 
 def _stars(own: WayScores, metric: str) -> str:

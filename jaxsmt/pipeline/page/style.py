@@ -32,7 +32,9 @@ td{border-top:1px solid var(--line)}
 th{font-weight:600}
 tbody th{border-top:1px solid var(--line);font-weight:400}
 thead th{vertical-align:bottom}
-.number{text-align:right;white-space:nowrap}
+.number{text-align:right}td.number{white-space:nowrap}
+.stars{display:inline-block;width:1.55em;text-align:left}
+.beside{display:flex;flex-wrap:wrap;gap:0 2.5rem}.beside>*{min-width:0}
 td.heat{background:rgb(var(--heat)/calc(var(--share)*.55));padding:.28rem .7rem;text-align:right}
 .better{color:var(--good)}.worse{color:var(--bad)}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(10.5rem,1fr));gap:.7rem;margin:1rem 0;padding:0}
@@ -48,8 +50,8 @@ td.heat{background:rgb(var(--heat)/calc(var(--share)*.55));padding:.28rem .7rem;
 .sample .scroll{margin:.3rem 0}
 mark{background:var(--bad-paper);color:inherit;border-bottom:2px solid var(--bad);padding:0 .1em}
 del{color:var(--good);background:var(--good-paper);text-decoration:line-through;padding:0 .1em}
-details{margin:.4rem 0}
-summary{cursor:pointer;color:var(--link);padding:.25rem 0}
+details{margin:.2rem 0}.sample details{margin:0}
+summary{cursor:pointer;color:var(--link);padding:.2rem 0}.sample summary{font-size:.92rem}
 pre{background:var(--raised);padding:.8rem;overflow-x:auto;font-size:.82rem;line-height:1.4}
 code{font-size:.9em;overflow-wrap:anywhere}
 .share{display:inline-block;white-space:nowrap;margin-right:.5rem;padding:0 .35rem;
