@@ -69,7 +69,11 @@ class FinishedRun:
 
 def run_record(run: FinishedRun) -> RunRecord:
     """All that the page of a run says."""
-    found = [(own.bleu_signature, own.ter_signature, own.chrf_signature) for own in run.scores.scores.values()]
+    signatures = {
+        name: value
+        for own in run.scores.scores.values()
+        for name, value in (("BLEU", own.bleu_signature), ("TER", own.ter_signature), ("chrF2", own.chrf_signature))
+    }
     config = run.config
     return RunRecord(
         name=config.corpus.name,
@@ -81,7 +85,7 @@ def run_record(run: FinishedRun) -> RunRecord:
         clusters=cluster_picture(run),
         curves=tuning_curves(run.store),
         test=f"{config.evaluate.test}, {config.evaluate.trials:,} trials, seed {config.evaluate.seed}",
-        signatures=sorted({text for own in found for text in own}),
+        signatures=signatures,
         perplexities={name: part.perplexities for name, part in run.lms.items() if part.perplexities},
         members=_members(run.output_dir, run.scores),
         setup=setup_of(config, run.store),

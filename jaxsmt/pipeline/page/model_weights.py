@@ -20,7 +20,7 @@ def weight_tables(model: Model, fit: Mapping[str, Any] | None = None) -> list[We
     made = []
     if len(model.names) > 1 and model.mixing.config.operation != LOG_LINEAR:
         made.append(component_table(model, fit))
-    labels = (*model.labels, None)
+    labels = shown_labels(model)
     for number, part in enumerate(model.lms):
         if part.is_mixed:
             rows = [((label or UNLABELLED,), _shares(model.lm_mixture(label, number=number))) for label in labels]
@@ -37,18 +37,21 @@ def component_table(model: Model, fit: Mapping[str, Any] | None) -> WeightTable:
     """λ of every label and feature, with the bits a pair that the fit saved against equal weights."""
     rows: list[tuple[Sequence[str], Sequence[float]]] = []
     bits: list[tuple[str, str]] = []
-    for label in (*model.labels, None):
+    for label in shown_labels(model):
         mixture = model.mixture(label)
         features = (*FEATURE_NAMES, "orientation")[: len(mixture)] if mixture.ndim == 2 else (ALL_FEATURES,)
-        if label is None and mixture.ndim == 2 and (mixture == mixture[0]).all():
+        if mixture.ndim == 2 and (mixture == mixture[0]).all():
             mixture, features = mixture[:1], (ALL_FEATURES,)
         for feature, row in zip(features, np.atleast_2d(mixture), strict=True):
             rows.append(((label or UNLABELLED, feature), _shares(row)))
             bits.append(_bits(fit, label, feature))
     heads = ("bits, equal weights", "bits, these") if any(any(pair) for pair in bits) else ()
-    return WeightTable(
-        "Component weights λ", ("text", "feature"), model.names, rows, heads, bits if heads else ()
-    )  # fmt: skip
+    return WeightTable("Component weights λ", ("text", "feature"), model.names, rows, heads, bits if heads else ())
+
+
+def shown_labels(model: Model) -> list[str | None]:
+    """Components in their order, then other labels by name, then text of none."""
+    return [*model.names, *sorted(label for label in model.labels if label not in model.names), None]
 
 
 def _bits(fit: Mapping[str, Any] | None, label: str | None, feature: str) -> tuple[str, str]:
@@ -62,7 +65,9 @@ def log_linear_rows(model: Model) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of the log-linear weights: of all text, and of labels that have their own."""
     own = {label: model.known.weights[label] for label in model.labels if label in model.known.weights}
     columns = [vector_of(model.weights), *(vector_of(weights) for weights in own.values())]
-    names = feature_names(model.weights, model.lm_names)
+    names = list(feature_names(model.weights, model.lm_names))
+    if np.size(model.weights.rule) == len(FEATURE_NAMES):
+        names[: len(FEATURE_NAMES)] = FEATURE_NAMES  # the rule weights come first
     rows = [[name, *(f"{float(column[place]):.4f}" for column in columns)] for place, name in enumerate(names)]
     return ["all text", *own], rows
 

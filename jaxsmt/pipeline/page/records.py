@@ -117,7 +117,7 @@ class SetRecord:
 class RunRecord:
     """All that the page of a run says.
 
-    log_linear: heads and rows of the log-linear weights; test: of significance; signatures: sacrebleu's.
+    log_linear: heads and rows of the log-linear weights; test: of significance; signatures: sacrebleu's, by metric.
     perplexities: by language models, development set and weights; members: of bags, tables by part, heads first.
     """
 
@@ -131,6 +131,6 @@ class RunRecord:
     curves: Sequence[TuningCurve]
     sets: Sequence[SetRecord]
     test: str = ""
-    signatures: Sequence[str] = ()
+    signatures: Mapping[str, str] = field(default_factory=dict)
     perplexities: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     members: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)

@@ -12,22 +12,23 @@ from jaxsmt.pipeline.page.tables import table
 METRICS = {"bleu": "BLEU", "ter": "TER", "chrf": "chrF2"}
 LESS_IS_BETTER = ("ter",)
 P_VALUES = (
-    "Stars say that chance alone would rarely make such a difference from the first system: * p ≤ 0.05, ** p ≤ 0.01, "
-    "*** p ≤ 0.001"
+    "Stars say that chance alone would rarely make such a difference from the first system: "
+    "*\u00a0p\u00a0≤\u00a00.05, **\u00a0p\u00a0≤\u00a00.01, ***\u00a0p\u00a0≤\u00a00.001"
 )
 _ORIGINS = {"unknown": "nowhere: copied", "term": "the glossary"}
 
 
-def scores_section(sets: Sequence[SetRecord], test: str, signatures: Sequence[str]) -> Html:
+def scores_section(sets: Sequence[SetRecord], test: str, signatures: Mapping[str, str]) -> Html:
     """Scores of every set in every way."""
     if not sets:
         return section("results", "Results", tag("p", "Nothing was translated (translate=[])."))
     test_sets = [record for record in sets if record.part == "test"] or list(sets)
     tiles = tag("dl", *(_tile(record) for record in test_sets), class_="tiles")
     tables = tag("div", *(_score_table(sets, metric) for metric in METRICS), class_="beside")
-    listed = details("How the scores were computed", tag("ul", *(tag("li", tag("code", text)) for text in signatures)))
-    significance = tag("p", f"{P_VALUES} ({test}).", class_="soft")
-    return section("results", "Results", tiles, tables, significance, listed)
+    listed = (tag("li", f"{name}: ", tag("code", text)) for name, text in signatures.items())
+    how = details("How the scores were computed", tag("ul", *listed))
+    significance = tag("p", f"{P_VALUES} ({test}).", class_="soft") if any(len(own.ways) > 1 for own in sets) else None
+    return section("results", "Results", tiles, tables, significance, how)
 
 
 def _tile(record: SetRecord) -> Html:
@@ -48,16 +49,21 @@ def _score_table(sets: Sequence[SetRecord], metric: str) -> Html:
     for record in sets:
         found = [record.ways.get(way) for way in ways]
         rows.append([record.part, record.name, *(_score(own, metric, len(ways) > 1) for own in found)])
-    return table(f"{METRICS[metric]}, per cent; {note}", ["set", "domain"], ways, rows)
+    heads = [with_stars(way, "") for way in ways] if len(ways) > 1 else ways
+    return table(f"{METRICS[metric]}, per cent; {note}", ["set", "domain"], heads, rows)
 
 
 def _score(own: WayScores | None, metric: str, has_stars: bool) -> object:
     if own is None:
         return ""
-    p_value = own.p_values.get(metric)
+    score, p_value = f"{getattr(own, metric):.2f}", own.p_values.get(metric)
     said = None if p_value is None else hidden(f" (p = {p_value:.4f})")
-    room = tag("span", _stars(own, metric), class_="stars") if has_stars else None  # keeps numbers below each other
-    return joined([f"{getattr(own, metric):.2f}", room, said])
+    return joined([with_stars(score, _stars(own, metric)) if has_stars else score, said])
+
+
+def with_stars(text: str, shown: str) -> Html:
+    """Text and stars, in a column where numbers stay below each other."""
+    return joined([text, tag("span", shown, class_="stars")])
 
 
 def _stars(own: WayScores, metric: str) -> str:
@@ -70,7 +76,8 @@ def samples_section(samples: Mapping[str, Sequence[Sample]], languages: tuple[st
         return None
     legend = tag(
         "p", "Each translation is compared with the reference: ", tag("mark", "what the reference does not have"), ", ",
-        tag("del", "what is missing from it"), ".", class_="soft",
+        tag("del", "what is missing from it"), ". Gains and losses are the last system's against the first, by chrF.",
+        class_="soft",
     )  # fmt: skip
     parts = []
     for title, own in samples.items():
@@ -98,9 +105,8 @@ def explanation_parts(explanation: Explanation) -> list[Html]:
     label = explanation.label or "none"
     if explanation.pieces:
         rows = [_piece(piece) for piece in explanation.pieces]
-        texts = ("source", "target", "seen in")
-        ordered = [[words, rule, lm, *rest] for words, *rest, rule, lm in rows]
-        parts.append(table(f"Phrases and rules; domain {label}", ["words"], ["rule", "LM"], ordered, texts))
+        texts, numbers = ("source", "target", "seen in"), ("rule", "LM")
+        parts.append(table(f"Phrases and rules; domain {label}", ["words"], numbers, rows, texts, numbers_last=True))
         added = ", ".join(f"{name} {value:+.2f}" for name, value in explanation.parts.items() if value)
         parts.append(tag("p", f"Score {explanation.score:.2f} = {added}"))
     else:

@@ -25,16 +25,16 @@ a{color:var(--link)}
 nav ul{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;margin:0;padding:0}
 nav a{display:inline-block;padding:.35rem 0}
 .scroll{overflow-x:auto;margin:.8rem 0 1.2rem;position:relative}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem}
+table{border-collapse:collapse;min-width:min(100%,21rem);font-variant-numeric:tabular-nums;font-size:.92rem}
 caption{text-align:left;padding:.2rem 0 .4rem;position:sticky;left:0;max-width:calc(100vw - 2rem)}
 th,td{padding:.28rem .7rem .28rem 0;text-align:left;vertical-align:top}
 td{border-top:1px solid var(--line)}
 th{font-weight:600}
-tbody th{border-top:1px solid var(--line);font-weight:400}
+tbody th{border-top:1px solid var(--line);font-weight:400}tbody th.first{border-top-width:2px}
 thead th{vertical-align:bottom}
 .number{text-align:right}td.number{white-space:nowrap}
 .stars{display:inline-block;width:1.55em;text-align:left}
-.beside{display:flex;flex-wrap:wrap;gap:0 2.5rem}.beside>*{min-width:0}
+.beside{display:flex;flex-wrap:wrap;gap:0 2.5rem}.beside>*{min-width:0}.beside figure{flex:1 1 20rem;max-width:34rem}
 td.heat{background:rgb(var(--heat)/calc(var(--share)*.55));padding:.28rem .7rem;text-align:right}
 .better{color:var(--good)}.worse{color:var(--bad)}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(10.5rem,1fr));gap:.7rem;margin:1rem 0;padding:0}
@@ -72,7 +72,9 @@ svg text.axis{fill:var(--soft)}
 """
 STYLE += "".join(f".s{number}{{--own:var(--s{number})}}\n" for number in range(8))
 STYLE += """
-@media(max-width:34rem){h1{font-size:1.35rem}.sample dl{display:block}.sample dt{margin-top:.35rem}}
+@media(max-width:34rem){h1{font-size:1.35rem}table{font-size:.86rem}
+th,td{padding-right:.5rem}td.heat{padding:.28rem .4rem}
+.sample dl{display:block}.sample dt{margin-top:.35rem}}
 @media print{details>*{display:block}.skip{display:none}}
 """
 NUM_COLOURS = 8

@@ -12,7 +12,7 @@ from jaxsmt.pipeline.page.making import tuning_picture
 from jaxsmt.pipeline.page.markup import Html, document, hidden, joined, section, tag
 from jaxsmt.pipeline.page.pictures import Spread, spreads
 from jaxsmt.pipeline.page.records import Sample, TuningCurve
-from jaxsmt.pipeline.page.results import P_VALUES, samples_section
+from jaxsmt.pipeline.page.results import P_VALUES, samples_section, with_stars
 from jaxsmt.pipeline.page.run_page import CURVES, REPORT
 from jaxsmt.pipeline.page.style import STYLE
 from jaxsmt.pipeline.page.tables import table
@@ -78,13 +78,20 @@ def results_section(record: SweepRecord) -> Html:
     for title, systems in record.results.items():
         metrics = list(next(iter(systems.values()), {}))
         rows = [[name, *(_score(scores[metric]) for metric in metrics)] for name, scores in systems.items()]
-        heads = [METRICS[metric].name for metric in metrics]
-        parts += [tag("h3", title), table(f"{title}: means over runs, ± deviation", ["setting"], heads, rows)]
-        if metrics:
-            points = [Spread(name, own[metrics[0]].mean, own[metrics[0]].deviation) for name, own in systems.items()]
-            parts.append(spreads(points, f"{heads[0]} of {title}", heads[0]))
+        heads = [with_stars(METRICS[metric].name, "") for metric in metrics]
+        made = table(f"{title}: means over runs, ± deviation", ["setting"], heads, rows)
+        parts += [tag("h3", title), tag("div", made, _picture(title, systems, metrics), class_="beside")]
     note = tag("p", f"{P_VALUES} ({record.test}).", class_="soft") if record.test else None
     return section("results", "Results", *(parts or [tag("p", "No job has translated anything.")]), note)
+
+
+def _picture(title: str, systems: Mapping[str, Mapping[str, SystemScore]], metrics: Sequence[str]) -> Html | None:
+    """Means and deviations of the first metric."""
+    if not metrics:
+        return None
+    first = METRICS[metrics[0]].name
+    points = [Spread(name, own[metrics[0]].mean, own[metrics[0]].deviation) for name, own in systems.items()]
+    return spreads(points, f"{first} of {title}", first)
 
 
 def _score(score: SystemScore) -> Html:
@@ -92,7 +99,7 @@ def _score(score: SystemScore) -> Html:
     shown, said = "", None
     if score.versus is not None:
         shown, said = stars(score.versus.p_value), hidden(f" (p = {score.versus.p_value:.4f})")
-    return joined([f"{score.mean:.2f}", spread, tag("span", shown, class_="stars"), said])
+    return joined([with_stars(f"{score.mean:.2f}{spread}", shown), said])
 
 
 def curves_section(jobs: Sequence[SweepJob]) -> Html | None:
