@@ -142,8 +142,8 @@ def unknown_section(sets: Sequence[SetRecord]) -> Html | None:
     rows = []
     for record in sets:
         number = list(record.ways.values())[-1].unknown
-        listed = ", ".join(f"{word} {count}" if count > 1 else word for word, count in record.unknown_words)
-        rows.append([record.part, record.name, f"{number:,}", listed])
+        words = [joined([tag("bdi", word), f" {count}" if count > 1 else None]) for word, count in record.unknown_words]
+        rows.append([record.part, record.name, f"{number:,}", joined(words, ", ")])
     caption = "Words that are in no rule, the most frequent first; they were copied or left out"
     return section("unknown", "Unknown words", table(caption, ["set", "domain"], ["number"], rows, ["words"]))
 
