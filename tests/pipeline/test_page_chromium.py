@@ -1,4 +1,4 @@
-"""A page in a real browser, where there is one: it is there, fits a phone, and is light or dark as the reader wishes."""
+"""A page in a real browser, where there is one: it is drawn, fits a phone, and is light or dark as readers wish."""
 
 import re
 import shutil
@@ -35,7 +35,13 @@ FLAGS = [
 THEMES = {"light": 1, "dark": 0}  # Chromium's numbers
 WIDTHS = (390, 1280)
 HEIGHT = 1000
-MEASURE = """<script>document.title = [document.documentElement.scrollWidth, innerWidth].join(" of ");</script>"""
+MEASURE = """<script>
+document.title = [document.documentElement.scrollWidth, innerWidth].join(" of ");
+parent.postMessage(document.title, "*");
+</script>"""
+# a window has a least width, a frame has not
+FRAME = """<title></title><script>onmessage = event => document.title = event.data</script>
+<iframe src="inner.html" style="width:{}px;height:900px;border:0"></iframe>"""
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung"
 
 
@@ -62,7 +68,8 @@ def wide_record() -> RunRecord:
         [WeightTable("λ", ("text", "feature"), names, rows)], (["all text"], [[LONG, "1"]]),
         ClusterPicture(["a", "b"], [3, 4], ["x"], [[1.0], [1.0]], [(0.0, 1.0), (1.0, 0.0)], [0, 1]),
         [TuningCurve("all", iterations, 8, True)],
-        [SetRecord("test", name, 100, ways, [(LONG, 2)], [sample]) for name in names], LONG, {"BLEU": "nrefs:1|case:mixed"},
+        [SetRecord("test", name, 100, ways, [(LONG, 2)], [sample]) for name in names], LONG,
+        {"BLEU": "nrefs:1|case:mixed"},
     )  # fmt: skip
 
 
@@ -100,9 +107,9 @@ def test_a_page_never_scrolls_sideways(page, tmp_path, width):
     policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
     html = page.read_text(encoding="utf-8")
     assert len(policy.findall(html)) == 1  # or the script would not run, as it must not
-    copy = tmp_path / "measured.html"
-    copy.write_text(policy.sub("", html).replace("</body>", f"{MEASURE}</body>"), encoding="utf-8")
-    shown = chromium(copy, tmp_path, "light", width, "--dump-dom")
+    (tmp_path / "inner.html").write_text(policy.sub("", html).replace("</body>", f"{MEASURE}</body>"), encoding="utf-8")
+    (tmp_path / "outer.html").write_text(FRAME.format(width))
+    shown = chromium(tmp_path / "outer.html", tmp_path, "light", 1400, "--virtual-time-budget=5000", "--dump-dom")
     content, window = map(int, re.search(r"<title>(\d+) of (\d+)</title>", shown).groups())
     assert content <= window == width
 
