@@ -16,7 +16,7 @@ HOSTILE = """<script>alert("x")</script> 'a' &amp;"""
 TRIALS = 200
 OPTIONS = [
     "align=ibm1", "lm=trigram", "mixture=clusters", "mixture.num_clusters=2", "tune=mira", "nbest_size=10",
-    "loop.max_iterations=2", f"evaluate.trials={TRIALS}",
+    "loop.max_iterations=2", f"evaluate.trials={TRIALS}", "report=true",
 ]  # fmt: skip
 WAYS = ["unweighted", "own domain"]
 
@@ -196,3 +196,29 @@ def test_without_translations_and_without_a_page(folder):
     assert not page.all("section", id="samples")
     assert (folder / "off" / "model").is_dir()
     assert not (folder / "off" / "report.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("overrides", "ways"),
+    [
+        (["mixture=wsum", "consensus=mbr"], {"unweighted", "own domain", "consensus"}),
+        (["mixture=target_clusters", "extract=hiero"], {"unweighted", "own domain"}),
+        (["mixture=loglinear", "lm.combination=both"], {"unweighted", "own domain"}),
+        (["mixture=fillup", "rescore.osm=true"], {"unweighted", "own domain"}),
+        (["lm.osm=true", "lm/classes=exchange", "lm.classes.num_classes=8"], {"unweighted", "own domain"}),
+        (["adapt=bpa", "adapt.num_samples=8"], {"unweighted", "own domain", "adapted"}),
+        (["adapt=bagging", "adapt.members=2", "consensus=mbr"], {"unweighted", "own domain", "adapted", "consensus"}),
+        (["adapt=recognise"], {"unweighted", "own domain", "adapted"}),
+        (["all_ways=false"], {"own domain"}),
+    ],
+)
+def test_every_kind_of_model_has_a_page(tmp_path, overrides, ways):
+    given = [*OPTIONS[:2], *OPTIONS[4:], "translate=[test]", *overrides]
+    train(train_config(tmp_path, [*write_corpus(tmp_path / "corpus", ENOUGH_TO_TUNE), *given]))
+    page = check_page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert set(rows_of(page, "BLEU")[0][2:]) == ways
+    cards = page.one("section", id="samples").all("article")
+    assert {len(card.all("details")) for card in cards} == {min(len(ways), 2)}
+    if "adapt=bagging" in overrides:
+        assert len(rows_of(page, "Bags of fewer members, test")) > 1

@@ -1,6 +1,11 @@
-"""Tables as text: no word is cut at any width, and nothing is lost."""
+"""What a person sees on a terminal: tables in which no word is cut at any width, the ending, no warnings of others."""
 
+import os
+import shutil
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +13,8 @@ import pytest
 from jaxsmt.common.memory import PeakMemory, resident_bytes
 from jaxsmt.pipeline.store import Store
 from jaxsmt.pipeline.terminal.columns import TextTable, output_width
+from jaxsmt.pipeline.terminal.ending import command_name, ending
+from tests.conftest import REPOSITORY
 
 ROWS = [("test", "software", "76.53", "81.53", "13.11", "10.26", "14"), ("dev", "kitchen", "7.00", "", "1.1", "2", "3")]
 HEADS = ["BLEU unweighted", "BLEU own domain", "TER unweighted", "TER own domain", "unknown words"]
@@ -83,3 +90,49 @@ def test_peak_memory_sees_what_is_gone_when_the_block_ends():
         memory._look()
         del held
     assert memory.peak - before > size // 2
+
+
+def test_the_ending_names_commands_and_paths_that_are_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model, report = tmp_path / "runs" / "demo" / "model", tmp_path / "runs" / "demo" / "report.html"
+    lines = ending(model, report, is_demo=True, is_tuned=False)
+    assert lines[:2] == [("model", "runs/demo/model"), ("report", "runs/demo/report.html  (open it in a browser)")]
+    commands = [text for word, text in lines if word == "try"]
+    assert len(commands) == 4
+    first = commands[0].partition("#")[0].split()
+    assert first[-2:] == ["decode", "model_dir=runs/demo/model"]
+    assert shutil.which(first[0])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert Path(command_name().split()[0]).is_file()
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert command_name() == "python -m jaxsmt.pipeline.main"
+    few = ending(model, None, is_demo=False, is_tuned=True)
+    assert [word for word, _ in few] == ["model", "try", "try"]
+
+
+def run_logging(code, *, debug="False"):
+    """What a process prints to stderr, which is a pipe, after logging was set up."""
+    setup = "import logging, warnings\nfrom jaxsmt.pipeline.config.launch import setup_logging\n"
+    command = [sys.executable, "-c", f"{setup}setup_logging(False, {debug})\n{code}"]
+    environment = {**os.environ, "COLUMNS": "40", "PYTHONPATH": str(REPOSITORY)}
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=REPOSITORY).stderr
+
+
+def test_libraries_do_not_warn_people():
+    code = 'logging.getLogger("jax._src").warning("of jax")\nlogging.getLogger("absl").error("broken")\n'
+    code += 'logging.getLogger("jaxsmt").warning("a long message of ours, longer than the window is wide: /a/path")\n'
+    lines = run_logging(code).splitlines()
+    assert [line.split("] ")[1].split(" ", 1)[0] for line in lines] == ["ERROR", "WARNING"]
+    assert lines[1].endswith("longer than the window is wide: /a/path")
+    assert "of jax" in run_logging(code + 'warnings.warn("old")\n', debug="True")
+
+
+@pytest.mark.slow
+def test_the_demo_prints_what_the_readme_shows(tmp_path):
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    block = readme[readme.index("Translation\nset") :].partition("```")[0]
+    command = [sys.executable, "train.py", f"work_dir={tmp_path}"]
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True, env=environment)
+    assert block in done.stdout
+    assert f"report: {tmp_path / 'report.html'}" in done.stderr

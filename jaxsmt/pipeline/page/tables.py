@@ -73,8 +73,8 @@ def _cell(value: Any, kind: str) -> Html | None:
         return None
     if isinstance(value, _SharedName):
         is_shared = value.num_rows > 1
-        rows, kind = (value.num_rows, "first") if is_shared else (None, None)
-        return tag("th", value.name, scope="row", rowspan=rows, class_=kind)
+        rows, look = (value.num_rows, "first") if is_shared else (None, None)
+        return tag("th", value.name, scope="row", rowspan=rows, class_=look)
     if kind == NAME:
         return tag("th", value, scope="row")
     cell = value if isinstance(value, Cell) else Cell(value)

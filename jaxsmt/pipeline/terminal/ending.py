@@ -5,6 +5,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+
 from jaxsmt.common.progress import console, log
 
 COMMAND = "jaxsmt"
@@ -39,9 +42,14 @@ def ending(model: Path, report: Path | None, is_demo: bool, is_tuned: bool) -> l
     return lines
 
 
+def is_part_of_sweep() -> bool:
+    """Whether the process runs several jobs, and this is one of them."""
+    return HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
+
+
 def show_ending(model: Path, report: Path | None, is_demo: bool, is_tuned: bool) -> None:
     """On stderr, since it is no result; a terminal breaks long lines where it likes, and no path is cut."""
-    if not log.isEnabledFor(logging.INFO):
+    if not log.isEnabledFor(logging.INFO) or is_part_of_sweep():
         return
     lines = ending(model, report, is_demo, is_tuned)
     text = "\n".join(f"{word + ':':8}{rest}" for word, rest in lines)
