@@ -9,7 +9,7 @@ from jaxsmt.pipeline.page.markup import Html, tag
 from jaxsmt.pipeline.page.style import colour
 
 _WIDTH, _HEIGHT = 640, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 12, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 12, 54
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class _Plane:
             made.append(tag("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=place, y2=place, class_="grid"))
             made.append(tag("text", f"{value:g}", x=_LEFT - 6, y=place + 4, text_anchor="end", class_="axis"))
         for value in x_ticks:
-            made.append(tag("text", f"{value:g}", x=self.x(value), y=bottom + 17, text_anchor="middle", class_="axis"))
+            made.append(tag("text", f"{value:g}", x=self.x(value), y=bottom + 22, text_anchor="middle", class_="axis"))
         made.append(tag("text", x_name, x=_WIDTH - _RIGHT, y=_HEIGHT - 6, text_anchor="end", class_="axis"))
-        return [*made, tag("text", y_name, x=_LEFT + 4, y=_TOP + 10, class_="axis")]
+        return [*made, tag("text", y_name, x=_LEFT + 4, y=_TOP + 14, class_="axis")]
 
 
 def curves(lines: Sequence[Line], title: str, x_name: str, y_name: str) -> Html:
@@ -122,7 +122,7 @@ def spreads(rows: Sequence[Spread], title: str, x_name: str) -> Html:
     for value in ticks(*plane.xs):
         x = plane.x(value)
         made.append(tag("line", x1=x, x2=x, y1=_TOP, y2=height - _BOTTOM, class_="grid"))
-        made.append(tag("text", f"{value:g}", x=x, y=height - _BOTTOM + 17, text_anchor="middle", class_="axis"))
+        made.append(tag("text", f"{value:g}", x=x, y=height - _BOTTOM + 22, text_anchor="middle", class_="axis"))
     for number, row in enumerate(rows):
         y = _TOP + step * number + step // 2
         ends = [plane.x(row.value - row.deviation), plane.x(row.value + row.deviation)]

@@ -30,7 +30,7 @@ caption{text-align:left;padding:.2rem 0 .4rem;position:sticky;left:0;max-width:c
 th,td{padding:.28rem .7rem .28rem 0;text-align:left;vertical-align:top}
 td{border-top:1px solid var(--line)}
 th{font-weight:600}
-tbody th{border-top:1px solid var(--line);font-weight:400}tbody th.first{border-top-width:2px}
+tbody th{border-top:1px solid var(--line);font-weight:400}
 thead th{vertical-align:bottom}
 .number{text-align:right}td.number{white-space:nowrap}
 .stars{display:inline-block;width:1.55em;text-align:left}
@@ -74,7 +74,7 @@ STYLE += "".join(f".s{number}{{--own:var(--s{number})}}\n" for number in range(8
 STYLE += """
 @media(max-width:34rem){h1{font-size:1.35rem}table{font-size:.86rem}
 th,td{padding-right:.5rem}td.heat{padding:.28rem .4rem}
-.sample dl{display:block}.sample dt{margin-top:.35rem}}
+.sample dl{display:block}.sample dt{margin-top:.35rem}svg text{font-size:22px}}
 @media print{details>*{display:block}.skip{display:none}}
 """
 NUM_COLOURS = 8

@@ -72,9 +72,7 @@ def _cell(value: Any, kind: str) -> Html | None:
     if value is None:
         return None
     if isinstance(value, _SharedName):
-        is_shared = value.num_rows > 1
-        rows, look = (value.num_rows, "first") if is_shared else (None, None)
-        return tag("th", value.name, scope="row", rowspan=rows, class_=look)
+        return tag("th", value.name, scope="row", rowspan=value.num_rows if value.num_rows > 1 else None)
     if kind == NAME:
         return tag("th", value, scope="row")
     cell = value if isinstance(value, Cell) else Cell(value)
