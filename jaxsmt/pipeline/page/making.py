@@ -8,6 +8,8 @@ from jaxsmt.pipeline.page.records import ClusterPicture, RunRecord, Setup, Tunin
 from jaxsmt.pipeline.page.tables import heat_table, table
 from jaxsmt.pipeline.store import StageRun
 
+MOST_BANDS = 3  # more than that hide each other
+
 
 def weights_section(record: RunRecord) -> Html:
     """Heat maps of component and language-model weights, then the log-linear ones."""
@@ -53,7 +55,7 @@ def tuning_picture(tuned: Sequence[TuningCurve]) -> Html:
     """Curves with their intervals, in one picture."""
     lines = []
     for curve in tuned:
-        has_band = all(row["interval"] for row in curve.iterations)
+        has_band = len(tuned) <= MOST_BANDS and all(row["interval"] for row in curve.iterations)
         low, high = ([100 * row["interval"][end] for row in curve.iterations] if has_band else () for end in (0, 1))
         lines.append(Line(curve.name, [100 * row["bleu"] for row in curve.iterations], low, high, curve.chosen))
     return curves(lines, "BLEU by iteration", "iteration", "BLEU")
