@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from jaxsmt.common.files import write_text
@@ -15,17 +16,24 @@ from jaxsmt.model.source_text import SourceText, source_text
 from jaxsmt.model.translation import PlainTranslator, Translator, plain_translator
 from jaxsmt.pipeline.bag_report import BagReport, joined
 from jaxsmt.pipeline.standard import unknown_lines
+from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.reading import BitextSource, read_bitext
 
 UNWEIGHTED, OWN, ADAPTED, CONSENSUS = "unweighted", "own domain", "adapted", "consensus"
+Way = tuple[str, str, str]  # part, domain and weighting, such as test, kitchen and unweighted
 
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Scores and numbers of unknown words by (part, domain, weighting), such as ('test', 'kitchen', 'unweighted')."""
+    """What was found for each set and weighting: scores, numbers of unknown words, the work of the search.
 
-    scores: dict[tuple[str, str, str], Scores]
-    unknown: dict[tuple[str, str, str], int]
+    unknown_words: how often each of them came.
+    """
+
+    scores: dict[Way, Scores]
+    unknown: dict[Way, int]
+    unknown_words: dict[Way, Counter[str]] = field(default_factory=dict)
+    searches: dict[Way, SearchCounts] = field(default_factory=dict)
 
     def mean(self, part: str) -> float:
         """Mean BLEU of a part's sets, each adapted or with its own domain's weights where the model has that domain."""
@@ -45,21 +53,23 @@ def evaluate_model(
     """
     jobs = [(part, domain) for part, sources in parts.items() for domain in sources]
     plain = plain_translator(model)
-    base: Translator = plain if model.rescoring is None else model.rescoring.translator(plain)
-    found: dict[tuple[str, str, str], Scores] = {}
-    unknown: dict[tuple[str, str, str], Counter[str]] = {}
+    translators = WayTranslators(plain)
+    found: dict[Way, Scores] = {}
+    unknown: dict[Way, Counter[str]] = {}
+    searches: dict[Way, SearchCounts] = {}
     reports: dict[str, list[BagReport]] = {}
     for part, domain in track(jobs, "translating", len(jobs)):
         pairs = list(read_bitext(parts[part][domain]))
         text, references = source_text(model.source, (source for source, _ in pairs)), [target for _, target in pairs]
+        write_text(source_file(output_dir, part, domain), "".join(source + "\n" for source, _ in pairs))
         write_text(reference_file(output_dir, part, domain), "".join(target + "\n" for target in references))
         ways = list(weightings(model, text, domain).items())
         for name, profiles in ways if all_ways else ways[-1:]:
             report = _bag_report(model, name, references)
-            translator = base if name != ADAPTED else _adapted(plain, report)
-            if name == CONSENSUS:
-                translator = _consensus(plain, base, ADAPTED in dict(ways))
+            translator = translators.of(name, dict(ways), report)
+            before = plain.statistics.total()
             translated = translator.translate(text, profiles)
+            searches[part, domain, name] = plain.statistics.total().since(before)
             if report is not None:
                 write_text(output_file(output_dir, part, domain, "members"), report.table())
                 reports.setdefault(part, []).append(report)
@@ -70,7 +80,7 @@ def evaluate_model(
         write_text(unknown_file(output_dir, part, domain), unknown_lines(unknown[part, domain, name]))
     for part, own in reports.items():
         write_text(output_dir / "translations" / f"{part}.members.txt", joined(own).table())
-    scores = ScoreTable(found, {key: counts.total() for key, counts in unknown.items()})
+    scores = ScoreTable(found, {key: counts.total() for key, counts in unknown.items()}, unknown, searches)
     _write_scores(output_dir / "scores.json", scores)
     return scores
 
@@ -99,18 +109,31 @@ def _bag_report(model: Model, weighting: str, references: Sequence[str]) -> BagR
     return BagReport(bag, [" ".join(model.target.preprocess(reference)) for reference in references])
 
 
-def _adapted(plain: PlainTranslator, report: BagReport | None) -> Translator:
-    """What translates with the model's adaptation; report: sees what the members of a bag say."""
-    if report is not None:
-        return BaggedTranslator(plain, report.bag, observe_fn=report.add)
-    assert plain.model.adaptation is not None
-    return plain.model.adaptation.translator(plain)
+@dataclass(frozen=True)
+class WayTranslators:
+    """What translates in each of the ways; the decoder is the same for all."""
 
+    plain: PlainTranslator
 
-def _consensus(plain: PlainTranslator, base: Translator, is_adapted: bool) -> Translator:
-    """What chooses from the lists of the model as it is adapted, or as it is otherwise (base)."""
-    assert plain.model.consensus is not None
-    return (_adapted(plain, None) if is_adapted else base).with_consensus(plain.model.consensus)
+    @cached_property
+    def base(self) -> Translator:
+        """The model as it is before its adaptation, rescored if it was tuned so."""
+        rescoring = self.plain.model.rescoring
+        return self.plain if rescoring is None else rescoring.translator(self.plain)
+
+    def of(self, weighting: str, ways: Iterable[str], report: BagReport | None = None) -> Translator:
+        """ways: all that the text has; report: sees what the members of a bag say."""
+        if weighting == CONSENSUS:
+            assert self.plain.model.consensus is not None
+            lists = self._adapted(None) if ADAPTED in ways else self.base
+            return lists.with_consensus(self.plain.model.consensus)
+        return self._adapted(report) if weighting == ADAPTED else self.base
+
+    def _adapted(self, report: BagReport | None) -> Translator:
+        if report is not None:
+            return BaggedTranslator(self.plain, report.bag, observe_fn=report.add)
+        assert self.plain.model.adaptation is not None
+        return self.plain.model.adaptation.translator(self.plain)
 
 
 def unknown_file(output_dir: Path, part: str, domain: str) -> Path:
@@ -121,6 +144,11 @@ def unknown_file(output_dir: Path, part: str, domain: str) -> Path:
 def output_file(output_dir: Path, part: str, domain: str, name: str) -> Path:
     """Where the translation of a set lies."""
     return output_dir / "translations" / f"{part}.{domain}.{name.replace(' ', '-')}.txt"
+
+
+def source_file(output_dir: Path, part: str, domain: str) -> Path:
+    """Where its source lies, a line a sentence."""
+    return output_dir / "translations" / f"{part}.{domain}.source.txt"
 
 
 def reference_file(output_dir: Path, part: str, domain: str) -> Path:

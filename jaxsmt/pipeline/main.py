@@ -3,6 +3,7 @@
 import difflib
 import importlib
 import sys
+import warnings
 from collections.abc import Sequence
 
 from jaxsmt import __version__
@@ -34,6 +35,8 @@ def run(command: str, arguments: Sequence[str] | None = None) -> None:
     if any(argument in HELP[:2] for argument in arguments):
         print(command_help(command), end="")
         return
+    if "debug=true" not in arguments and not sys.warnoptions:
+        warnings.simplefilter("ignore")  # they are for developers of libraries, who ask for them
     # only here, since JAX takes a second to come
     from jaxsmt.pipeline.config.keys import known_keys, register_schema_of
     from jaxsmt.pipeline.config.launch import launch

@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,12 @@ from jaxsmt.common.files import (
 )
 from jaxsmt.common.integrity.checks import damaged_files, read_manifest
 from jaxsmt.common.integrity.owners import heartbeat, is_dead, read_mark, seconds_silent, this_owner
+from jaxsmt.common.memory import PeakMemory
 from jaxsmt.common.progress import log
 
 FORMAT_VERSION = 2
-STAGE_VERSIONS: dict[str, int] = {}  # of stages whose result changed with the same configuration; 1 for all others
+# of stages whose result changed with the same configuration; 1 for all others
+STAGE_VERSIONS: dict[str, int] = {"tune": 2, "trained": 2}
 BUILDING_PREFIX, DAMAGED_PREFIX = ".building-", ".damaged-"
 WAIT_SECONDS = 0.2  # between two looks at what another process builds
 Counts = Mapping[str, Any]
@@ -76,11 +78,25 @@ class Artefact:
 
 
 @dataclass(frozen=True)
+class StageRun:
+    """A stage in this process.
+
+    folder: its artefact, None where it keeps none; seconds, peak_bytes: what it took, None where it was found.
+    """
+
+    stage: str
+    folder: Path | None
+    seconds: float | None = None
+    peak_bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class Store:
-    """Artefacts below one folder."""
+    """Artefacts below one folder; runs: the stages of this process, in their order."""
 
     folder: Path
     config: StoreConfig = StoreConfig()
+    runs: list[StageRun] = field(default_factory=list, compare=False)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -113,7 +129,16 @@ class Store:
                 told = other
             time.sleep(WAIT_SECONDS)
         log.info("%s: found %s", stage, folder.name)
+        self.runs.append(StageRun(stage, folder))
         return Artefact(folder)
+
+    @contextmanager
+    def watched(self, stage: str, folder: Path | None = None) -> Iterator[None]:
+        """Notes what a block took."""
+        started = time.perf_counter()
+        with PeakMemory() as memory:
+            yield
+        self.runs.append(StageRun(stage, folder, time.perf_counter() - started, memory.peak))
 
     def _is_there(self, folder: Path, identity: Mapping[str, Any]) -> bool:
         """Whether the artefact is there and whole; a damaged one is named and set aside."""
@@ -134,9 +159,10 @@ class Store:
 
     def _build(self, folder: Path, identity: Mapping[str, Any], build: Callable[[Path], Counts]) -> None:
         release_kernels()
-        started = time.perf_counter()
+        started, stage = time.perf_counter(), identity["stage"]
         with unfinished_folder(folder) as temporary, heartbeat(temporary, _claim(folder)):
-            counts = build(temporary)
+            with self.watched(stage, folder):
+                counts = build(temporary)
             write_manifest(temporary, {**identity, "counts": dict(counts)})
             try:
                 os.rename(temporary, folder)
@@ -144,7 +170,7 @@ class Store:
                 if not folder.is_dir():
                     raise
                 # another process was first: the same inputs give the same bytes, so ours goes
-        log.info("%s: %.1f s%s", identity["stage"], time.perf_counter() - started, _listed(counts))
+        log.info("%s: %.1f s%s", stage, time.perf_counter() - started, _listed(counts))
 
 
 def remove_unfinished(folder: Path) -> None:

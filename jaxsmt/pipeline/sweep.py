@@ -9,9 +9,14 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from jaxsmt.common.files import write_text
+from jaxsmt.common.progress import log
 from jaxsmt.evaluate.compare import CompareConfig, SystemScore, compare_systems, comparison_table
 from jaxsmt.pipeline.config.rooms import room_config
-from jaxsmt.pipeline.evaluation import output_file, reference_file
+from jaxsmt.pipeline.evaluation import output_file, reference_file, source_file
+from jaxsmt.pipeline.page.records import Sample
+from jaxsmt.pipeline.page.samples import chosen_lines
+from jaxsmt.pipeline.page.sweep_page import SweepRecord, read_job, write_sweep_page
+from jaxsmt.pipeline.terminal.ending import shown_path
 from jaxsmt.text.streams import read_lines
 
 TABLE, FIGURES = "comparison.txt", "comparison.json"
@@ -27,42 +32,94 @@ class ComparisonCallback(Callback):
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         folder = Path(config.hydra.sweep.dir)
         groups = {str(name): list(sets) for name, sets in config.corpus.groups.items()}
-        report = sweep_report(folder, room_config(CompareConfig, config.evaluate), groups)
+        settings = room_config(CompareConfig, config.evaluate)
+        compared = compare_jobs(folder, settings, groups)
+        report = sweep_report(folder, settings, groups, compared)
         if report:
             print(report, end="")
+        if config.report and sweep_jobs(folder):
+            path = write_sweep_page(folder, sweep_record(folder, config.corpus, compared, settings))
+            log.info("report: %s", shown_path(path))
+
+
+def sweep_jobs(folder: Path) -> list[Path]:
+    """Folders of jobs that came to their end, in order."""
+    return sorted((path.parent for path in folder.glob("*/scores.json")), key=lambda path: int(path.name))
+
+
+def compare_jobs(
+    folder: Path, config: CompareConfig | None = None, groups: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Results]:
+    """The settings of a sweep on every text, by its title; groups: sets that are scored as one as well, by name."""
+    jobs = sweep_jobs(folder)
+    systems = _group(jobs)
+    return {title: _compare(sets, systems, config) for title, sets in _texts(_sets(jobs), groups or {}).items()}
 
 
 def sweep_report(
-    folder: Path, config: CompareConfig | None = None, groups: Mapping[str, Sequence[str]] | None = None
-) -> str:
+    folder: Path, config: CompareConfig | None = None, groups: Mapping[str, Sequence[str]] | None = None,
+    compared: Mapping[str, Results] | None = None,
+) -> str:  # fmt: skip
     """Compares the jobs of a sweep set by set; the table and its figures are also written to the folder.
 
-    groups: sets that are scored as one as well, by name.
+    compared: what `compare_jobs` found, where that is known already.
     """
-    jobs = sorted((path.parent for path in folder.glob("*/scores.json")), key=lambda path: int(path.name))
-    systems = _group(jobs)
-    if len(systems) < 2:
+    if len(_group(sweep_jobs(folder))) < 2:
         return ""
-    tables, figures = [], {}
-    for title, sets in _texts(_sets(jobs), groups or {}).items():
-        results = _compare(sets, systems, config)
-        tables.append(f"{title}\n{comparison_table(results)}")
-        figures[title] = _as_json(results)
-    text = "\n".join(tables)
+    found = compare_jobs(folder, config, groups) if compared is None else compared
+    text = "\n".join(f"{title}\n{comparison_table(results)}" for title, results in found.items())
+    figures = {title: _as_json(results) for title, results in found.items()}
     write_text(folder / TABLE, text)
     write_text(folder / FIGURES, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
     return text
 
 
-def _group(jobs: Sequence[Path]) -> dict[str, list[Path]]:
-    """Jobs by what they were told, seeds left out."""
-    told = {job: [str(part) for part in OmegaConf.load(job / "config" / "overrides.yaml")] for job in jobs}
+def sweep_record(
+    folder: Path, corpus: DictConfig, compared: Mapping[str, Results], config: CompareConfig
+) -> SweepRecord:
+    """What the page of a sweep says."""
+    jobs, systems = sweep_jobs(folder), _group(sweep_jobs(folder))
+    names = {job: name for name, runs in _group(jobs, is_even=False).items() for job in runs}
+    sets = _sets(jobs)
+    shown = [own for own in sets if own[0] == "test"] or sets
+    return SweepRecord(
+        name=corpus.name,
+        languages=(corpus.source_language, corpus.target_language),
+        jobs=[read_job(job, names[job], _told(job)) for job in jobs],
+        results=compared,
+        samples={" ".join(own): _samples(systems, *own) for own in shown},
+        test=f"{config.test}, {config.trials:,} trials, seed {config.seed}" if len(systems) > 1 else "",
+    )
+
+
+def _samples(systems: Mapping[str, Sequence[Path]], part: str, name: str) -> list[Sample]:
+    """Lines in the translation of each system's first run."""
+    runs = {system: own[0] for system, own in systems.items()}
+    files = [file_fn(next(iter(runs.values())), part, name) for file_fn in (source_file, reference_file)]
+    sources, references = (list(read_lines(str(file), may_be_empty=True)) for file in files)
+    outputs = {system: _output(run, part, name) for system, run in runs.items()}
+    listed = list(outputs.values())
+    rows = chosen_lines(listed[0], listed[-1], references)
+    return [
+        Sample(row + 1, sources[row], references[row], {system: own[row] for system, own in outputs.items()}, why)
+        for row, why in rows.items()
+    ]
+
+
+def _told(job: Path) -> list[str]:
+    """A job's own words on the command line."""
+    return [str(part) for part in OmegaConf.load(job / "config" / "overrides.yaml")]
+
+
+def _group(jobs: Sequence[Path], is_even: bool = True) -> dict[str, list[Path]]:
+    """Jobs by what they were told, seeds left out; is_even: equally many of each, as a comparison needs them."""
+    told = {job: _told(job) for job in jobs}
     common = set.intersection(*(set(parts) for parts in told.values())) if told else set()
     systems: dict[str, list[Path]] = {}
     for job, parts in told.items():
         own = [part for part in parts if part not in common and not part.partition("=")[0].endswith(_SEED)]
         systems.setdefault(" ".join(own) or "default", []).append(job)
-    fewest = min((len(runs) for runs in systems.values()), default=0)
+    fewest = min((len(runs) for runs in systems.values()), default=0) if is_even else None
     return {name: runs[:fewest] for name, runs in systems.items()}
 
 

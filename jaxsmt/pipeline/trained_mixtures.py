@@ -24,6 +24,7 @@ from jaxsmt.model.translation import PlainTranslator, plain_translator
 from jaxsmt.model.tuned_weights import feature_names, vector_of, weights_of
 from jaxsmt.pipeline.stages.texts import bitext_inputs
 from jaxsmt.pipeline.stages.tuning import (
+    CURVE,
     TABLE,
     WEIGHTS,
     TuningTask,
@@ -39,7 +40,7 @@ from jaxsmt.search.nbest.uses import DerivationUses, joined_uses, uses_of
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.tm.weights import P_TARGET
 from jaxsmt.tune.lists import TuningLists, rows_of
-from jaxsmt.tune.loop import table, tune
+from jaxsmt.tune.loop import curve, table, tune
 from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
 from jaxsmt.tune.risk.mixtures import Mixture, Point, mixture_risk
 from jaxsmt.tune.scoring import score_lists
@@ -76,6 +77,7 @@ def trained_model(store: Store, model: Model, inputs: Mapping[str, str], task: T
         write_text(folder / WEIGHTS, json.dumps(dataclasses.asdict(weights), indent=1) + "\n")
         write_text(folder / MIXTURES, json.dumps(labels, indent=1, ensure_ascii=False) + "\n")
         write_text(folder / TABLE, table(result))
+        write_text(folder / CURVE, curve(result))
         return {"iterations": len(result.iterations)}
 
     settings = {

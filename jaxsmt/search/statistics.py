@@ -21,6 +21,10 @@ class SearchCounts(NamedTuple):
     groups: int = 0
     candidates: int = 0
 
+    def since(self, before: "SearchCounts") -> "SearchCounts":
+        """What came after an earlier count."""
+        return SearchCounts(*(now - then for now, then in zip(self, before, strict=True)))
+
     def per_word(self) -> str:
         """For a log: what a source word took."""
         words = max(self.words, 1)

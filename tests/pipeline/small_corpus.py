@@ -36,7 +36,8 @@ def compose_config(name: str, overrides: list[str]) -> DictConfig:
 
 
 def train_config(folder: Path, overrides: list[str]) -> DictConfig:
-    return compose_config("train", [*overrides, f"work_dir={folder}", f"output_dir={folder}"])
+    """A training in a folder; without a page unless that is asked for, since it would take longer than all else."""
+    return compose_config("train", ["report=false", *overrides, f"work_dir={folder}", f"output_dir={folder}"])
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

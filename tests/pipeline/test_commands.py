@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from jaxsmt.common.errors import UserError
 from jaxsmt.pipeline.commands.align import align
 from jaxsmt.pipeline.commands.lm import lm
-from jaxsmt.pipeline.config.help import REFUSED
+from jaxsmt.pipeline.config.help import REFUSED, command_help, overview
 from jaxsmt.pipeline.main import COMMANDS
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, write_corpus
@@ -33,7 +34,7 @@ dev:
 def run(folder: Path, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
     """`jaxsmt` with arguments in a folder; text: its standard input."""
     command = [sys.executable, "-m", "jaxsmt.pipeline.main", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONUTF8": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONUTF8": "1", "COLUMNS": "80"}
     return subprocess.run(
         command, cwd=folder, env=environment, input=text, capture_output=True, text=True, encoding="utf-8", check=False
     )
@@ -78,7 +79,7 @@ def test_the_overview_names_all_commands(tmp_path):
     shown = run(tmp_path, "--help")
     assert shown.returncode == 0
     assert run(tmp_path).stdout == shown.stdout
-    assert re.findall(r"^  ([a-z-]+)  +[A-Z].*\.$", shown.stdout, re.MULTILINE) == list(COMMANDS)
+    assert re.findall(r"^  ([a-z-]+)  +[A-Z][^:]", shown.stdout, re.MULTILINE) == list(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -88,17 +89,38 @@ def test_help(tmp_path, command):
     shown = run(tmp_path, command, "--help")
     assert shown.returncode == 0
     assert shown.stderr == ""
-    examples = shown.stdout.partition("Examples:\n")[2].partition("\n\n")[0].splitlines()
+    examples = shown.stdout.partition("Examples:\n")[2].partition("\n\n")[0].replace("\\\n", "").splitlines()
+    examples = [example for example in examples if not example.startswith("  # ")]
     assert len(examples) >= 3
     assert all(f"jaxsmt {command}" in example for example in examples)
-    assert max(map(len, shown.stdout.splitlines())) <= 124
+    lines = shown.stdout.splitlines()
+    assert lines[-1].startswith("Every key is explained in ")  # a path, which may be long
+    assert max(map(len, lines[:-1])) <= 80
+    listing = shown.stdout.replace("\n" + " " * 13, " ")
     for group in re.findall(r"^  (\w+)= ", shown.stdout, re.MULTILINE):
         choices = {path.stem for path in (REPOSITORY / "conf" / group).glob("*.yaml")}
         choices -= set(REFUSED.get((command, group), ()))
-        listed = re.search(rf"^  {group}= (.*?)  +\(", shown.stdout.replace("\n            ", " "), re.MULTILINE).group(
-            1
-        )
+        listed = re.search(rf"^  {group}= +(.*?)  +\(", listing, re.MULTILINE).group(1)
         assert {name.strip(" *") for name in listed.split(",")} == {*choices, *(["sung"] if group == "text" else [])}
+
+
+@pytest.mark.parametrize("width", [40, 60, 200])
+def test_help_fits_a_terminal_of_any_width_and_says_the_same(monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", "110")
+    widest = {command: command_help(command) for command in COMMANDS}
+    monkeypatch.setenv("COLUMNS", str(width))
+    for command in COMMANDS:
+        lines = command_help(command).splitlines()
+        long = [line for line in lines[:-1] if len(line) > width]
+        assert all(len(line.split()) <= 3 for line in long), long  # a key and its value, or an option, stay whole
+        assert words_of_help("\n".join(lines)) == words_of_help(widest[command])
+    for line in overview(COMMANDS).splitlines():
+        assert len(line) <= max(width, len("  jaxsmt COMMAND --help          says more about it"))
+
+
+def words_of_help(text: str) -> Counter[str]:
+    """Words, wherever they stand; signs of comments and of continued lines left out."""
+    return Counter(word for word in text.split() if word not in ("#", "\\"))
 
 
 def test_a_slip_in_the_command_is_named(tmp_path):

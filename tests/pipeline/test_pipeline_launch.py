@@ -1,5 +1,6 @@
 """Mistakes in the configuration become one sentence."""
 
+import json
 import re
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.pipeline.page_reading import check_page, rows_of
 from tests.pipeline.small_corpus import write_corpus
 
 
@@ -56,3 +58,29 @@ def test_a_sweep_shares_artefacts_and_keeps_results_apart(tmp_path):
     assert table in result.stdout
     for title in ("test kitchen", "test both, all of travel, kitchen"):
         assert re.search(rf"^{title}\nsystem +BLEU +TER +chrF2\ntm=full .*\ntm=top50 ", table, re.MULTILINE)
+    check_sweep_page(results)
+
+
+def check_sweep_page(folder):
+    """The page of a sweep shows the figures of the comparison, links to its jobs' pages and has their translations."""
+    page = check_page((folder / "report.html").read_text(encoding="utf-8"))
+    figures = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+    for title, systems in figures.items():
+        heads, *rows = rows_of(page, f"{title}: means")
+        assert heads == ["setting", "BLEU", "TER", "chrF2"]
+        assert [row[0] for row in rows] == list(systems)
+        for name, *cells in rows:
+            for cell, metric in zip(cells, ("bleu", "ter", "chrf"), strict=True):
+                assert float(cell.rstrip("*")) == pytest.approx(systems[name][metric]["mean"], abs=0.0051)
+    links = [link.attributes["href"] for link in page.one("section", id="jobs").all("a")]
+    assert links == ["0/report.html", "1/report.html"]
+    assert all((folder / link).is_file() for link in links)
+    jobs = rows_of(page, "All jobs")
+    assert "tm=top50" in jobs[2][jobs[0].index("told")]
+    card = page.one("section", id="samples").all("article")[0]
+    row = int(re.match(r"Line (\d+),", card.one("h4").text())[1]) - 1
+    shown = dict(zip([own.text() for own in card.all("dt")], card.all("dd"), strict=True))
+    name = page.one("section", id="samples").all("h3")[0].text().replace(" ", ".")
+    for system, job in (("tm=full", "0"), ("tm=top50", "1")):
+        lines = (folder / job / "translations" / f"{name}.own-domain.txt").read_text(encoding="utf-8").splitlines()
+        assert shown[system].text(without=("del",)).split() == lines[row].split()

@@ -6,7 +6,6 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
 from jaxsmt.extract.config import HIERO, ExtractConfig
 from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
@@ -27,6 +26,8 @@ from jaxsmt.pipeline.config.schemas import CLASS_MODEL, LanguageModelConfig, TmC
 from jaxsmt.pipeline.consensus import check_consensus, with_consensus
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.operation_models import check_operations, weights_without_operations, with_operation_models
+from jaxsmt.pipeline.page.gathering import FinishedRun
+from jaxsmt.pipeline.page.run_page import write_report
 from jaxsmt.pipeline.report import show_components, show_lms, show_scores
 from jaxsmt.pipeline.rescoring import chosen_rescoring
 from jaxsmt.pipeline.stages.adapting import adapted_model, check_adaptation
@@ -39,6 +40,7 @@ from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
 from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, text_stage
 from jaxsmt.pipeline.stages.tuning import ListsConfig, TuningTask, check_augmented
 from jaxsmt.pipeline.store import Artefact, Store, StoreConfig
+from jaxsmt.pipeline.terminal.ending import show_ending
 from jaxsmt.pipeline.trained_mixtures import check_trained
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
@@ -82,9 +84,13 @@ def train(config: DictConfig) -> float:
     lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
     draft = finished(store, draft, sources, chosen, TuningTask(sources["dev"], chosen.tuner, lists, rescoring))
     draft.write(output_dir / "model")
-    log.info("model: %s", output_dir / "model")
-    scores = evaluate_model(draft.model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)
+    with store.watched("translate and score"):
+        scores = evaluate_model(draft.model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)
     show_scores(scores)
+    of_words_and_classes = {"language models": mixture} | ({} if classes is None else {CLASS_MODEL: classes})
+    run = FinishedRun(config, store, texts, development, draft, of_words_and_classes, sources, scores)
+    report = write_report(run) if config.report else None
+    show_ending(output_dir / "model", report, config.corpus.demo, chosen.tuner is not None)
     return scores.mean("dev")
 
 

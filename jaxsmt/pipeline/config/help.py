@@ -4,6 +4,7 @@ The file of a command begins with a comment: one line, then more, then examples,
 """
 
 import re
+import shutil
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from omegaconf import OmegaConf
 
 from jaxsmt.pipeline.config.folder import choices_of, conf_folder
+from jaxsmt.pipeline.terminal.wrapping import wrapped_command, wrapped_keys, wrapped_sentences
 
 GROUPS = {
     "corpus": "the texts; your own in conf/corpus/mine.yaml",
@@ -34,7 +36,7 @@ REFUSED = {
     ("adapt-lists", "adapt"): ("none", "recognise"),  # which needs a decoder
     ("consensus-lists", "consensus"): ("none",),
 }
-WIDTH = 110
+NARROWEST, WIDEST = 40, 110  # help of other widths is hard to read
 
 
 @dataclass(frozen=True)
@@ -58,40 +60,49 @@ def read_command_file(command: str) -> CommandFile:
     return CommandFile(header, groups, re.split(r"^hydra:", keys, flags=re.MULTILINE)[0].strip("\n"))
 
 
+def help_width() -> int:
+    """Of the terminal, or as COLUMNS says; 80 where there is none."""
+    return min(max(shutil.get_terminal_size((80, 24)).columns, NARROWEST), WIDEST)
+
+
 def overview(commands: Sequence[str]) -> str:
-    """All commands, a line each."""
-    lines = ["jaxsmt: statistical machine translation for several domains at once.", ""]
+    """All commands, a line each where that is wide enough."""
+    size, width = help_width(), max(map(len, commands))
+    lines = [*wrapped_sentences(["jaxsmt: statistical machine translation for several domains at once."], size), ""]
     lines += ["  jaxsmt COMMAND key=value …     runs a command"]
     lines += ["  jaxsmt COMMAND --help          says more about it", ""]
-    width = max(map(len, commands))
-    lines += [f"  {command:{width}}  {read_command_file(command).header[0]}" for command in commands]
-    return "\n".join([*lines, "", "Files may be compressed (.gz, .xz); '-' is standard input or output.", ""])
+    for command in commands:
+        text = f"  {command:{width}}  {read_command_file(command).header[0]}"
+        lines += textwrap.wrap(text, size, subsequent_indent=" " * (width + 4), break_on_hyphens=False)
+    ending = wrapped_sentences(["Files may be compressed (.gz, .xz); '-' is standard input or output."], size)
+    return "\n".join([*lines, "", *ending, ""])
 
 
 def command_help(command: str) -> str:
     """What a command does, its groups with their choices, its keys, examples."""
-    parts = read_command_file(command)
-    examples = [line for line in parts.header if line.startswith("  ")]
-    words = [line for line in parts.header if not line.startswith("  ")]
-    lines = [f"jaxsmt {command} key=value …", "", *_stripped(words), "", "Examples:", *examples, ""]
+    parts, width = read_command_file(command), help_width()
+    examples = [part for line in parts.header if line.startswith("  ") for part in wrapped_command(line, width)]
+    words = wrapped_sentences(_stripped([line for line in parts.header if not line.startswith("  ")]), width)
+    lines = [f"jaxsmt {command} key=value …", "", *words, "", "Examples:", *examples, ""]
     if parts.groups:
-        lines += ["Groups, name=choice; those with * are chosen without a word:"]
+        lines += wrapped_sentences(["Groups, name=choice; those with * are chosen without a word:"], width)
         for group, default in parts.groups.items():
             choices = [choice for choice in choices_of(group) if choice not in REFUSED.get((command, group), ())]
-            lines += _group_lines(group, choices, default)
+            lines += _group_lines(group, choices, default, width)
         lines += [""]
     if parts.keys:
-        lines += ["Keys:", *(f"  {line}".rstrip() for line in parts.keys.splitlines()), ""]
-    lines += ["--cfg job shows the whole configuration that a command line leads to; quiet=true shows results alone."]
+        lines += ["Keys:", *(f"  {line}".rstrip() for line in wrapped_keys(parts.keys.splitlines(), width - 2)), ""]
+    whole = "--cfg job shows the whole configuration that a command line leads to; quiet=true shows results alone."
+    lines += wrapped_sentences([whole], width)
     lines += [f"Every key is explained in {conf_folder()}."]
     return "\n".join([*lines, ""])
 
 
-def _group_lines(group: str, choices: Sequence[str], default: str) -> list[str]:
+def _group_lines(group: str, choices: Sequence[str], default: str, width: int) -> list[str]:
     named = ", ".join(f"{choice}*" if choice == default else choice for choice in choices)
-    return textwrap.wrap(f"  {group + '=':10}{named}  ({GROUPS[group]})", WIDTH, subsequent_indent=" " * 12)
+    text = f"  {group + '=':11}{named}  ({GROUPS[group]})"
+    return textwrap.wrap(text, width, subsequent_indent=" " * 13, break_on_hyphens=False)
 
 
 def _stripped(lines: list[str]) -> list[str]:
-    text = "\n".join(lines).strip("\n")
-    return re.sub(r"\n{2,}", "\n", text).splitlines()
+    return "\n".join(lines).strip("\n").splitlines()

@@ -62,7 +62,7 @@ def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
 
     A UserError ends the process with one sentence and exit code 1, without a traceback unless `debug=true`.
     """
-    setup_logging(config.get("quiet", False))
+    setup_logging(config.get("quiet", False), config.get("debug", False))
     release_kernels()  # of the jobs before it in a sweep
     try:
         OmegaConf.resolve(config)
@@ -91,11 +91,24 @@ def _explain_system(error: OSError) -> str:
     return f"{where}{reason}; {what_to_do} (debug=true shows more)"
 
 
-def setup_logging(quiet: bool) -> None:
-    """One handler on stderr, beside which progress bars stay whole."""
-    handler = RichHandler(console=console, show_path=False, log_time_format="[%H:%M:%S]")
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler], force=True)
+def setup_logging(quiet: bool, debug: bool = False) -> None:
+    """One handler on stderr: on a terminal one beside which progress bars stay whole, elsewhere one line a message.
+
+    Libraries warn developers, who say debug=true; people see what jaxsmt has to tell them, and errors.
+    """
+    handler: logging.Handler = logging.StreamHandler()
+    if console.is_terminal:
+        handler = RichHandler(console=console, show_path=False, log_time_format="[%H:%M:%S]")
+    style = "%(message)s" if console.is_terminal else "[%(asctime)s] %(levelname)-7s %(message)s"
+    logging.basicConfig(level=logging.WARNING, format=style, datefmt="%H:%M:%S", handlers=[handler], force=True)
+    logging.captureWarnings(debug)
+    if not debug:
+        handler.addFilter(_is_for_people)
     log.setLevel(logging.WARNING if quiet else logging.INFO)
+
+
+def _is_for_people(record: logging.LogRecord) -> bool:
+    return record.name.split(".")[0] == log.name or record.levelno >= logging.ERROR
 
 
 def explain(error: Exception, known_keys: list[str]) -> str:

@@ -226,6 +226,7 @@ class TrainSchema:
     loop: LoopSchema = field(default_factory=LoopSchema)  # type: ignore[valid-type]
     translate: list[str] = field(default_factory=lambda: ["dev", "test"])
     all_ways: bool = True
+    report: bool = True
     work_dir: str = MISSING
     output_dir: str = MISSING
     device: DeviceSchema = field(default_factory=DeviceSchema)

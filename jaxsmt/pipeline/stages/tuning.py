@@ -30,14 +30,14 @@ from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.tune.augment import Augmentation, augmentation
 from jaxsmt.tune.config import TrustRegionConfig
-from jaxsmt.tune.loop import LoopConfig, TuningResult, table, tune
+from jaxsmt.tune.loop import LoopConfig, TuningResult, curve, table, tune
 from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
 from jaxsmt.tune.rescoring import TextScorer, ranked_anew, rescored
 from jaxsmt.tune.trust_region import maximise
 from jaxsmt.tune.tuner import make_tuner
 
 WEIGHTS, RESCORING, SHARES, TABLE = "weights.json", "rescoring.json", "shares.json", "table.txt"
-LABEL_WEIGHTS = "label_weights.json"
+LABEL_WEIGHTS, CURVE = "label_weights.json", "curve.json"
 MIXTURE_SEARCH = TrustRegionConfig(initial_radius=0.2, final_radius=0.02, max_evaluations=40, low=0.0, high=1.0)
 MAX_TUNING_WORDS = 128  # longer sentences would be decoded in parts, which have no common derivation
 
@@ -153,6 +153,7 @@ def tuning_stage(
         if own.rescoring is not None:
             write_text(folder / SHARES, json.dumps(own.rescoring.shares, indent=1) + "\n")
         write_text(folder / TABLE, table(result))
+        write_text(folder / CURVE, curve(result))
         return {"iterations": len(result.iterations)}
 
     artefact = store.run("tune", settings, inputs, build)
