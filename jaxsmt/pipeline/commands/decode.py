@@ -30,6 +30,7 @@ from jaxsmt.pipeline.translating.documents import document_format, translate_doc
 from jaxsmt.pipeline.translating.session import Answer, Session
 from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.encoding import TextSide
+from jaxsmt.text.languages.segmenters import allow
 
 NO_LABEL = "-"  # in files of labels: a line of no particular kind
 FURTHER_OUTPUTS = ("alignments", "nbest_output", "labels_output", "explain_output")
@@ -102,6 +103,7 @@ def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[Sour
 
 def load_model(config: DictConfig) -> Model:
     """The model, with its adaptation if that is wanted, and with files that rescore where they lie now."""
+    allow(config.segmenters)
     model = open_model(config.model_dir)
     model = dataclasses.replace(model, rescoring=changed_rescoring(model.rescoring, config.rescore))
     if not config.adapted:

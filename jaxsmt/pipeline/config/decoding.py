@@ -52,6 +52,7 @@ class DecodeSchema:
     labels: str | None = None
     labels_output: str | None = None
     adapted: bool = True
+    segmenters: list[str] = field(default_factory=list)
     component_weights: list[float] | None = None
     lm_mixture: list[float] | None = None
     glossary: str | None = None
