@@ -20,6 +20,7 @@ from jaxsmt.pipeline.assembly import (
     with_provenance,
     with_static_lms,
 )
+from jaxsmt.pipeline.checking.languages import check_languages
 from jaxsmt.pipeline.class_lms import class_lm_stages
 from jaxsmt.pipeline.config.choices import Choices, read_choices
 from jaxsmt.pipeline.config.rooms import room_config
@@ -54,6 +55,8 @@ def train(config: DictConfig) -> float:
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
     sources, chosen = corpus_sources(config, work_dir), read_choices(config)
     rescoring = check_choices(chosen, sources)
+    if config.corpus.language_check:
+        check_languages(sources)
     store = Store(work_dir / "artefacts", room_config(StoreConfig, config.store))
     texts = [text_stage(store, name, spec, chosen.text) for name, spec in sources["components"].items()]
     links = links_stage(store, texts, chosen.align, chosen.links)

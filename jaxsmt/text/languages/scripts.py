@@ -52,3 +52,44 @@ def character_class(
         else:
             ranges.append([code, code])
     return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)
+
+
+_SCRIPTS = {  # letters by which a script is recognised
+    "Cyrillic": "\u0400-\u052f",
+    "Greek": "\u0370-\u03ff\u1f00-\u1fff",
+    "Hebrew": "\u0590-\u05ff",
+    "Arabic": "\u0600-\u06ff\u0750-\u077f",
+    "Devanagari": "\u0900-\u097f",
+    "Hangul": "\u1100-\u11ff\uac00-\ud7af",
+    "Thai": "\u0e00-\u0e7f",
+    "Lao": "\u0e80-\u0eff",
+    "Myanmar": "\u1000-\u109f",
+    "Khmer": "\u1780-\u17ff",
+    "Kana": "\u3041-\u30ff",
+    "Han": "\u3400-\u4dbf\u4e00-\u9fff",
+}
+_SCRIPT_OF = {
+    **dict.fromkeys(("ru", "uk", "bg", "be", "mk", "kk", "ky", "mn"), "Cyrillic"),
+    **dict.fromkeys(("ar", "fa", "ur", "ps"), "Arabic"),
+    **dict.fromkeys(("hi", "mr", "ne"), "Devanagari"),
+    **dict.fromkeys(("he", "yi"), "Hebrew"),
+    "el": "Greek",
+    "ko": "Hangul",
+    "th": "Thai",
+    "lo": "Lao",
+    "my": "Myanmar",
+    "km": "Khmer",
+    "ja": "Kana",
+    "zh": "Han",
+}
+
+
+def script_of(language: str) -> str | None:
+    """The script that shows a language (a base code), kana for Japanese; None for Latin and what is not known."""
+    return _SCRIPT_OF.get(language)
+
+
+@cache
+def letters_of(script: str) -> re.Pattern[str]:
+    """Matches a run of letters of a script."""
+    return re.compile(f"[{_SCRIPTS[script]}]+")
