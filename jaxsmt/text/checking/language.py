@@ -50,6 +50,12 @@ class Markers:
             return sum(1 for _ in self.letters.finditer(text))
         return sum(words[word] for word in self.words)
 
+    def found_in(self, word: str) -> bool:
+        """Whether they are in a word."""
+        if self.letters is not None:
+            return self.letters.search(word) is not None
+        return any(part in self.words for part in _WORD.findall(word.lower()))
+
 
 @dataclass(frozen=True)
 class SideEvidence:
