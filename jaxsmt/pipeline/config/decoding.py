@@ -62,6 +62,8 @@ class DecodeSchema:
     explain_output: str | None = None
     alignments: str | None = None
     unknown_words: str | None = None
+    check: bool = False
+    check_output: str | None = None
     search: SearchOverrides = field(default_factory=SearchOverrides)  # type: ignore[valid-type]
     weights: WeightsOverrides = field(default_factory=WeightsOverrides)  # type: ignore[valid-type]
     rescore: RescoringOverrides = field(default_factory=RescoringOverrides)  # type: ignore[valid-type]

@@ -228,6 +228,8 @@ class TrainSchema:
     loop: LoopSchema = field(default_factory=LoopSchema)  # type: ignore[valid-type]
     translate: list[str] = field(default_factory=lambda: ["dev", "test"])
     all_ways: bool = True
+    check: bool = False
+    check_output: str | None = None
     work_dir: str = MISSING
     output_dir: str = MISSING
     device: DeviceSchema = field(default_factory=DeviceSchema)
