@@ -1,14 +1,17 @@
 """Before it runs: mixed-up languages stop a training, and check=true tells what there is to know of its texts."""
 
+import io
 import json
 
 import pytest
+from rich.console import Console
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.demo import generate_demo
 from jaxsmt.pipeline.checking.input import check_input
 from jaxsmt.pipeline.checking.languages import check_languages
+from jaxsmt.pipeline.checking.tables import show_findings
 from jaxsmt.pipeline.commands.train import corpus_sources, train
 from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.vocabulary import Vocabulary
@@ -60,6 +63,17 @@ def with_text(corpus, part, name, pairs, folder):
     return corpus
 
 
+def assert_tables_fit(found, width):
+    """No number is cut on a narrow terminal, whatever is counted."""
+    large = [dict(row, pairs=123456, source_tokens=1234567, target_tokens=7654321) for row in found["texts"]]
+    console = Console(width=width, file=io.StringIO())
+    show_findings({**found, "texts": large}, console)
+    shown = console.file.getvalue()
+    assert "…" not in shown
+    assert shown.count("1,234,567") == len(large)
+    assert max(map(len, shown.splitlines())) <= width
+
+
 def test_what_is_found_in_a_corpus(corpus, tmp_path, capsys):
     demo = generate_demo()["travel"]
     folded = [(source.upper().replace(".", " !"), target) for source, target in demo["train"][5:8]]
@@ -69,6 +83,7 @@ def test_what_is_found_in_a_corpus(corpus, tmp_path, capsys):
     found = check(tmp_path, corpus)
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
+    assert_tables_fit(found, 60)
     assert found["problems"] == []
     sizes = {row["text"]: row for row in found["texts"]}
     assert sizes["components.travel"]["pairs"] == NUM_PAIRS

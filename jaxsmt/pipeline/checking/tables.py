@@ -12,6 +12,7 @@ from jaxsmt.pipeline.checking.findings import ALL
 from jaxsmt.text.checking.suspicious import KINDS
 
 MOST_RUNS = 12  # that are named on the terminal
+_SHORT = {"language": "lang.", "no match": "unlike"}  # heads of columns
 
 
 def show_findings(found: Mapping[str, Any], console: Console | None = None) -> None:
@@ -36,7 +37,7 @@ def _table(title: str, names: Sequence[str], numbers: Sequence[str]) -> Table:
     for name in names:
         table.add_column(name, overflow="fold")
     for number in numbers:
-        table.add_column(number, justify="right")
+        table.add_column(number, justify="right", no_wrap=True)
     return table
 
 
@@ -46,7 +47,7 @@ def _show_sizes(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
         lengths = f"{row['source_mean_length']:.1f}/{row['target_mean_length']:.1f}"
         dropped = f"{sum(row['dropped'].values()):,}" if row["dropped"] else ""
         words = (f"{row[f'{side}_tokens']:,}" for side in ("source", "target"))
-        table.add_row(escape(row["text"]), f"{row['pairs']:,}", dropped, *words, lengths)
+        table.add_row(_name(row["text"]), f"{row['pairs']:,}", dropped, *words, lengths)
     console.print(table)
 
 
@@ -57,9 +58,14 @@ def _show_overlap(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         if row["component"] == ALL:
             numbers = (row[key] for key in ("lines", "exact", "pair", "folded", "near", "target"))
-            table.add_row(escape(row["set"]), *(f"{number:,}" for number in numbers))
+            table.add_row(_name(row["set"]), *(f"{number:,}" for number in numbers))
     if table.row_count:
         console.print(table)
+
+
+def _name(key: str) -> str:
+    """'law' for the component, 'dev law' for a set."""
+    return escape(key.removeprefix("components.").replace(".", " ", 1))
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
@@ -71,7 +77,7 @@ def _show_unknown(console: Console, rows: Sequence[Mapping[str, Any]], names: Se
     table = _table("Unknown source words, % (by component, together)", ["set"], [*numbers, ALL])
     for row in rows:
         if row["side"] == "source":
-            table.add_row(escape(row["set"]), *(f"{100 * share:.0f}" for share in row["unknown"].values()))
+            table.add_row(_name(row["set"]), *(f"{100 * share:.0f}" for share in row["unknown"].values()))
     if table.row_count:
         console.print(table)
 
@@ -86,10 +92,10 @@ def _show_shared(console: Console, shared: Mapping[str, Any]) -> None:
 
 
 def _show_suspicions(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
-    table = _table("Suspicious pairs", ["text"], ["pairs", *KINDS, "runs"])
+    table = _table("Suspicious pairs", ["text"], ["pairs", *(_SHORT.get(kind, kind) for kind in KINDS), "runs"])
     for row in rows:
         counts = (f"{row['counts'][kind]:,}" for kind in KINDS)
-        table.add_row(escape(row["text"]), f"{row['pairs']:,}", *counts, str(len(row["runs"])))
+        table.add_row(_name(row["text"]), f"{row['pairs']:,}", *counts, str(len(row["runs"])))
     console.print(table)
     runs = [(row["text"], run) for row in rows for run in row["runs"]]
     for text, run in runs[:MOST_RUNS]:
