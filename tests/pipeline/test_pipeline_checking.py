@@ -13,9 +13,11 @@ from jaxsmt.pipeline.checking.input import check_input
 from jaxsmt.pipeline.checking.languages import check_languages
 from jaxsmt.pipeline.checking.tables import show_findings
 from jaxsmt.pipeline.commands.train import corpus_sources, train
+from jaxsmt.pipeline.config.texts import text_config
 from jaxsmt.text.encoding import TextConfig, TextSide
+from jaxsmt.text.languages import segmenters
 from jaxsmt.text.vocabulary import Vocabulary
-from tests.pipeline.small_corpus import NUM_PAIRS, train_config, write_corpus
+from tests.pipeline.small_corpus import NUM_PAIRS, compose_config, train_config, write_corpus
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +155,11 @@ def test_a_text_to_translate_is_checked(tmp_path, capsys):
     assert "unknown words: 3, 21.4 %: maison (2), chien (1)" in capsys.readouterr().out
     with pytest.raises(UserError, match=r"'in\.fr' looks like 'en', and the model translates from 'fr'"):
         check_input(["this is what they have to do with the other one"] * 3, source, target, "in.fr", None)
+
+
+def test_segmenters_that_a_person_names_may_run(monkeypatch):
+    monkeypatch.setattr(segmenters, "_allowed", set())
+    config = compose_config("train", ["+text.segmenters.zh=jieba:lcut", "corpus.source_language=zh"])
+    assert text_config(config.text).segmenters == {"zh": "jieba:lcut"}
+    assert segmenters._allowed == {"jieba:lcut"}
+    assert compose_config("decode", ["segmenters=['jieba:lcut']"]).segmenters == ["jieba:lcut"]

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.ragged import Ragged, ranks_in_runs
 from jaxsmt.text.checking.folding import LinesOfText
 
 MOST_PAIRS = 60_000  # of the training text, taken at equal steps
@@ -173,11 +173,8 @@ def _together(source: sparse.csr_array, target: sparse.csr_array, told: Sequence
 def _best_of(group: np.ndarray, score: np.ndarray) -> np.ndarray:
     """[T] bool: the BEST highest scores of each group."""
     order = np.lexsort((-score, group))
-    ordered = group[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(order) else order
-    rank = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
     best = np.zeros(len(group), bool)
-    best[order[rank < BEST]] = True
+    best[order[ranks_in_runs(group[order]) < BEST]] = True
     return best
 
 
