@@ -107,7 +107,8 @@ def _show_suspicions(console: Console, rows: Sequence[Mapping[str, Any]]) -> Non
 def _partners(shift: int | None) -> str:
     if shift is None:
         return "no translations of each other"
-    return f"the translations are {abs(shift)} lines {'further down' if shift > 0 else 'further up'}"
+    lines = "line" if abs(shift) == 1 else "lines"
+    return f"the translations are {abs(shift)} {lines} further {'down' if shift > 0 else 'up'}"
 
 
 def _show_estimate(console: Console, estimate: Mapping[str, Any]) -> None:
