@@ -12,6 +12,7 @@ from jaxsmt.common.files import write_text
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.text import casing
 from jaxsmt.text.casing import Truecaser
+from jaxsmt.text.languages.segmenters import check_segmenters, segmenter_of
 from jaxsmt.text.normalise import NormaliseConfig, Normaliser, make_normaliser
 from jaxsmt.text.tokenising import JOINER, Tokeniser, tokeniser_for
 from jaxsmt.text.typography import Typography, load_typography
@@ -25,6 +26,7 @@ class TextConfig:
     """How text is prepared.
 
     tokenise: False for text whose tokens are separated by spaces already.
+    segmenters: Python functions, by language, that cut text without spaces into words; see `languages.segmenters`.
     case: 'none' keeps it, 'lower' lowercases, 'true' truecases.
     recase: whether output starts with a capital where the input did ('lower' and 'true' only).
     typography: whether output has the quotes, apostrophes, hyphens and spaces of the target text, where `normalise` or
@@ -38,6 +40,7 @@ class TextConfig:
     """
 
     tokenise: bool = True
+    segmenters: dict[str, str] = field(default_factory=dict)
     case: str = "lower"
     recase: bool = True
     normalise: NormaliseConfig = field(default_factory=NormaliseConfig)
@@ -52,6 +55,7 @@ class TextConfig:
         if self.control_characters not in CONTROL_CHOICES:
             choices = " or ".join(CONTROL_CHOICES)
             raise UserError(f"text.control_characters is '{self.control_characters}': set it to {choices}")
+        check_segmenters(self.segmenters)
         if self.case not in casing.CASES:
             raise UserError(f"text.case is '{self.case}': set it to one of {', '.join(casing.CASES)}")
         if self.max_length is not None and self.max_length < 1:
@@ -76,7 +80,7 @@ class TextSide:
 
     @property
     def _tokeniser(self) -> Tokeniser:
-        return tokeniser_for(self.language)
+        return tokeniser_for(self.language, segmenter_of(self.language, self.config.segmenters))
 
     @cached_property
     def _cut(self) -> Callable[[str], list[str]]:
@@ -185,7 +189,9 @@ def _with_marks_of(cased: str, form: str, seen: str) -> str:
 def cutter(language: str, config: TextConfig) -> Callable[[str], list[str]]:
     """From raw text to tokens with their case."""
     normalise = make_normaliser(config.normalise)
-    cut = tokeniser_for(language).tokenise if config.tokenise else _cut_at_spaces
+    if not config.tokenise:
+        return lambda text: _cut_at_spaces(normalise(text))
+    cut = tokeniser_for(language, segmenter_of(language, config.segmenters)).tokenise
     return lambda text: cut(normalise(text))
 
 

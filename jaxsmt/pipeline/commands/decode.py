@@ -22,6 +22,7 @@ from jaxsmt.model.labelling.labellers import NO_DOMAIN, GivenLabels, Labeller, s
 from jaxsmt.model.model import Model
 from jaxsmt.model.source_text import SourceText, blocks_of, read_glossary, source_text
 from jaxsmt.model.translation import TranslatedLine, make_translator
+from jaxsmt.pipeline.checking.input import check_input
 from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_consensus, changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
@@ -30,6 +31,7 @@ from jaxsmt.pipeline.translating.documents import document_format, translate_doc
 from jaxsmt.pipeline.translating.session import Answer, Session
 from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.encoding import TextSide
+from jaxsmt.text.languages.segmenters import allow
 
 NO_LABEL = "-"  # in files of labels: a line of no particular kind
 FURTHER_OUTPUTS = ("alignments", "nbest_output", "labels_output", "explain_output")
@@ -44,6 +46,9 @@ def decode(config: DictConfig) -> None:
     if config.explain_output is not None and not config.explain:
         raise UserError("explain_output says where explanations go: add explain=true")
     model = load_model(config)
+    if config.check:
+        check_input(_read(config.input), model.source, model.target, config.input, config.check_output)
+        return
     if document_format(config.format, config.input) is not None:
         translate_document(config, model, chosen_labeller(config, model))
         return
@@ -102,6 +107,7 @@ def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[Sour
 
 def load_model(config: DictConfig) -> Model:
     """The model, with its adaptation if that is wanted, and with files that rescore where they lie now."""
+    allow(config.segmenters)
     model = open_model(config.model_dir)
     model = dataclasses.replace(model, rescoring=changed_rescoring(model.rescoring, config.rescore))
     if not config.adapted:

@@ -10,6 +10,7 @@ from jaxsmt.lm.arpa import write_arpa
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.pipeline.config.rooms import room_config
+from jaxsmt.pipeline.config.texts import text_config
 from jaxsmt.pipeline.scored_lms import ScoredLm, opened_lm, perplexity_table, scored
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_path
 from jaxsmt.text.encoding import TextConfig, TextSide
@@ -25,7 +26,7 @@ def lm(config: DictConfig) -> None:
         raise UserError("the model and the perplexity both go to standard output: name a file for the model, output=…")
     if config.model is None and config.input == config.perplexity == STANDARD:
         raise UserError("input and perplexity are both standard input: name a file for one of them")
-    text = room_config(TextConfig, config.text)
+    text = text_config(config.text)
     if config.model is None:
         model = _estimated(config, text)
     else:

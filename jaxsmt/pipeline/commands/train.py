@@ -19,6 +19,8 @@ from jaxsmt.pipeline.assembly import (
     with_provenance,
     with_static_lms,
 )
+from jaxsmt.pipeline.checking.languages import check_languages
+from jaxsmt.pipeline.checking.run import CheckRequest, check_training
 from jaxsmt.pipeline.class_lms import class_lm_stages
 from jaxsmt.pipeline.config.choices import Choices, read_choices
 from jaxsmt.pipeline.config.rooms import room_config
@@ -55,8 +57,12 @@ def train(config: DictConfig) -> float:
     """Trains a model and returns its mean development BLEU with in-domain weights (0 without a development set)."""
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
     sources, chosen = corpus_sources(config, work_dir), read_choices(config)
+    if config.check:
+        return check(config, sources, chosen)
     rescoring = check_choices(chosen, sources)
-    store = Store(work_dir / "artefacts", room_config(StoreConfig, config.store))
+    if config.corpus.language_check:
+        check_languages(sources)
+    store = opened_store(config)
     texts = [text_stage(store, name, spec, chosen.text) for name, spec in sources["components"].items()]
     links = links_stage(store, texts, chosen.align, chosen.links)
     components = component_stages(store, texts, links, chosen, output_dir)
@@ -92,6 +98,19 @@ def train(config: DictConfig) -> float:
     report = write_report(run) if config.report else None
     show_ending(output_dir / "model", report, config.corpus.demo, chosen.tuner is not None)
     return scores.mean("dev")
+
+
+def opened_store(config: DictConfig) -> Store:
+    """Where artefacts are kept."""
+    return Store(Path(config.work_dir) / "artefacts", room_config(StoreConfig, config.store))
+
+
+def check(config: DictConfig, sources: Sources, chosen: Choices) -> float:
+    """Reads everything and reports it; what would stop the training later raises UserError."""
+    request = CheckRequest(
+        sources, chosen, lambda: check_choices(chosen, sources), config.corpus.language_check, config.check_output
+    )
+    return check_training(opened_store(config), request)
 
 
 def check_choices(chosen: Choices, sources: Sources) -> Rescoring | None:

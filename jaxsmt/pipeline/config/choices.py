@@ -14,6 +14,7 @@ from jaxsmt.pipeline.config.adapters import AdapterConfig, adapter_config
 from jaxsmt.pipeline.config.consensus import consensus_config
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import LanguageModelConfig, LinksConfig, TmConfig
+from jaxsmt.pipeline.config.texts import text_config
 from jaxsmt.pipeline.config.tuners import tuner_config
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
@@ -44,7 +45,7 @@ class Choices:
 def read_choices(config: DictConfig) -> Choices:
     """The choices of a configuration; raises UserError where a value cannot be."""
     return Choices(
-        room_config(TextConfig, config.text),
+        text_config(config.text),
         room_config(AlignConfig, config.align),
         room_config(LinksConfig, config.links),
         room_config(ExtractConfig, config.extract),

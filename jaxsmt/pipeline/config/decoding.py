@@ -52,6 +52,7 @@ class DecodeSchema:
     labels: str | None = None
     labels_output: str | None = None
     adapted: bool = True
+    segmenters: list[str] = field(default_factory=list)
     component_weights: list[float] | None = None
     lm_mixture: list[float] | None = None
     glossary: str | None = None
@@ -61,6 +62,8 @@ class DecodeSchema:
     explain_output: str | None = None
     alignments: str | None = None
     unknown_words: str | None = None
+    check: bool = False
+    check_output: str | None = None
     search: SearchOverrides = field(default_factory=SearchOverrides)  # type: ignore[valid-type]
     weights: WeightsOverrides = field(default_factory=WeightsOverrides)  # type: ignore[valid-type]
     rescore: RescoringOverrides = field(default_factory=RescoringOverrides)  # type: ignore[valid-type]

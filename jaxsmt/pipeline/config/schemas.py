@@ -187,6 +187,7 @@ class CorpusSchema:
 
     A bitext has the keys of `BitextSource`; `bitext_source` checks them, since Hydra cannot add single keys to a
     typed entry (+corpus.components.law.source=law.fr).
+    language_check: stops a training whose texts have their sides swapped, or both in one language.
     groups: names of sets that a comparison scores together as well, by the name of the group.
     """
 
@@ -194,6 +195,7 @@ class CorpusSchema:
     demo: bool = False
     source_language: str = MISSING
     target_language: str = MISSING
+    language_check: bool = True
     components: dict[str, Any] = field(default_factory=dict)
     dev: dict[str, Any] = field(default_factory=dict)
     adapt: dict[str, Any] = field(default_factory=dict)
@@ -227,6 +229,8 @@ class TrainSchema:
     translate: list[str] = field(default_factory=lambda: ["dev", "test"])
     all_ways: bool = True
     report: bool = True
+    check: bool = False
+    check_output: str | None = None
     work_dir: str = MISSING
     output_dir: str = MISSING
     device: DeviceSchema = field(default_factory=DeviceSchema)

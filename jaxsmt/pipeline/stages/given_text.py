@@ -7,12 +7,11 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.pipeline.config.rooms import room_config
+from jaxsmt.pipeline.config.texts import text_config
 from jaxsmt.pipeline.stages.texts import ComponentText, text_stage
 from jaxsmt.pipeline.standard import input_lines, write_lines
 from jaxsmt.pipeline.store import Store
 from jaxsmt.text.cleaning import READ
-from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.reading import BitextSource
 
 NAME = "text"  # of the component that the text is
@@ -23,7 +22,7 @@ def given_text(store: Store, config: DictConfig, like: Sequence[ComponentText] =
     """The text `source` and `target`, or the pairs of `input`; like: a text whose words and preparation it takes."""
     source, target = _two_files(config, store.folder)
     languages = config.source_language, config.target_language
-    settings = room_config(TextConfig, config.text)
+    settings = text_config(config.text)
     if like:
         languages = like[0].source.language, like[0].target.language
         settings = replace(like[0].source.config, clean=settings.clean)

@@ -1,0 +1,1 @@
+"""What can be said of parallel text before anything is trained on it."""

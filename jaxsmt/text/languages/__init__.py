@@ -1,0 +1,1 @@
+"""What the house knows of single languages, one file a concern."""
