@@ -26,7 +26,8 @@ from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_consensus, changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
 from jaxsmt.pipeline.translating.conversation import converse
-from jaxsmt.pipeline.translating.documents import document_format, translate_document
+from jaxsmt.pipeline.translating.documents import translate_document
+from jaxsmt.pipeline.translating.opening import document_format
 from jaxsmt.pipeline.translating.session import Answer, Session
 from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.encoding import TextSide

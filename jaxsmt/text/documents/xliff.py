@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.documents.document import Segment
+from jaxsmt.text.documents.document import FinishedText, Segment
 from jaxsmt.text.documents.xml_bytes import Element, XmlBytes, parse_xml
 
 OLD_STATE = {"state": "needs-review-translation", "state-qualifier": "mt-suggestion"}
@@ -62,6 +62,26 @@ class XliffDocument:
     @property
     def num_translated(self) -> int:
         return len(self._units) - len(self._open)
+
+    @cached_property
+    def finished(self) -> list[FinishedText]:
+        """Of units that are translated and need no review."""
+        waiting = set(map(id, self._open))
+        return [
+            FinishedText(Segment(self._source(unit), unit.line, is_xml=True), self.xml.inner(target))
+            for unit in self._units
+            if id(unit) not in waiting and self._source(unit).strip() and self._is_reviewed(unit)
+            if (target := unit.child("target")) is not None and self.xml.inner(target).strip()
+        ]
+
+    def _is_reviewed(self, unit: Element) -> bool:
+        """Whether no state says that somebody has to look at it, or that a machine wrote it."""
+        target = unit.child("target")
+        attributes = unit.attributes if self.is_new or target is None else target.attributes
+        state, new_maker = attributes.get("state", ""), attributes.get("subState", "")
+        if attributes.get("state-qualifier", "").endswith("mt-suggestion") or new_maker == NEW_STATE["subState"]:
+            return False
+        return not state.startswith("needs-") and state not in _UNTRANSLATED
 
     def filled(self, translations: Sequence[str | None]) -> bytes:
         edits: list[tuple[int, int, bytes]] = []
