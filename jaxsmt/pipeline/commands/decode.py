@@ -48,6 +48,9 @@ def decode(config: DictConfig) -> None:
     if document_format(config.format, config.input) is not None:
         translate_document(config, model, chosen_labeller(config, model))
         return
+    if config.adapt_to_file or config.adapt_memory is not None:
+        key = "adapt_to_file" if config.adapt_to_file else "adapt_memory"
+        raise UserError(f"{key} is for documents, and '{config.input}' is lines of text: leave it out, or set format")
     text = known_text(config.input, model.source)
     if text is not None:
         model = model.for_text(text)

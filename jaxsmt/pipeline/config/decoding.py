@@ -35,12 +35,13 @@ class WeightsSchema:
 class FinishedTextConfig(BpaConfig):
     """How a model is adapted to finished translations.
 
-    memory: their phrases are one more component.
-    votes: lists are reranked by weight vectors that translate the finished texts well.
-    lines: so many lines are adapted to, taken at equal steps.
+    memory: their phrases are further components, one of the file's own texts and one of another file's.
+    votes: lists are reranked by weight vectors that translate the finished texts well, where that helps.
+    lines: so many lines of either file are adapted to, taken at equal steps.
     nbest: length of the lists, those adapted to and those reranked.
     """
 
+    sampler: str = "laplace"
     memory: bool = True
     votes: bool = True
     lines: int = 1000

@@ -1,20 +1,22 @@
 """A model adapted to finished translations before it translates the rest of a document.
 
-Their phrases become one more component, whose weight and those of all others are fitted to a fifth of the lines that
-the component has not seen; and weight vectors that translate lines well vote on the lists of the rest (Bayesian
+Their phrases become further components, whose weights and those of all others are fitted to a fifth of the lines that
+these components have not seen; and weight vectors that translate lines well vote on the lists of the rest (Bayesian
 predictive adaptation).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from omegaconf import DictConfig
 
 from jaxsmt.adapt.bpa.adaptation import adapt
-from jaxsmt.adapt.bpa.rerank import Votes
+from jaxsmt.adapt.bpa.config import BpaConfig
+from jaxsmt.adapt.bpa.rerank import Votes, rerank
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
+from jaxsmt.common.ragged import offsets_of
 from jaxsmt.model.mixing import COUNTS, LINEAR
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.reranking.voting import Voting
@@ -25,10 +27,11 @@ from jaxsmt.pipeline.config.decoding import FinishedTextConfig
 from jaxsmt.pipeline.config.rooms import room_config, with_overrides
 from jaxsmt.pipeline.stages.mixing import fit_mixture, fitted_weights
 from jaxsmt.pipeline.stages.tuning import MAX_TUNING_WORDS, as_nbest_lists
-from jaxsmt.pipeline.translating.memory_component import LinkedLines, link_lines, with_memory
+from jaxsmt.pipeline.translating.memory_component import LinkedLines, link_lines, with_components
 from jaxsmt.pipeline.translating.session import DocumentText, Session
 from jaxsmt.search.nbest.arrays import nbest_arrays
-from jaxsmt.tune.lists import TuningLists
+from jaxsmt.tm.component import Component
+from jaxsmt.tune.lists import TuningLists, objective, rows_of
 from jaxsmt.tune.scoring import score_lists
 
 FEWEST_LINES = 20
@@ -36,25 +39,31 @@ HELD_OUT = 5  # every fifth line is not in the component that weights are fitted
 
 
 def adapted_session(
-    config: DictConfig, model: Model, text: DocumentText, pairs: Sequence[tuple[str, str]]
+    config: DictConfig, model: Model, text: DocumentText, pairs: Mapping[str, Sequence[tuple[str, str]]]
 ) -> Session | None:
-    """What translates a text with a model adapted to pairs of finished lines; None where that is nothing to do."""
+    """What translates a text with a model adapted to finished lines; None where there is nothing to do, or too little.
+
+    pairs: by name of their origin, those first that are nearest to the text.
+    """
     settings = room_config(FinishedTextConfig, config.adapt)
     check_adaptable(config, model, settings)
     if not settings.memory and not settings.votes:
         return None
-    lines = finished_text(model, pairs, settings.lines)
-    if len(lines) < FEWEST_LINES:
-        log.warning("%d finished lines are too few to adapt to, %d are needed: not adapted", len(lines), FEWEST_LINES)
+    lines = [finished_text(model, name, part, settings.lines) for name, part in pairs.items()]
+    most = max(map(len, lines))
+    if most < FEWEST_LINES:
+        log.warning("%d finished lines are too few to adapt to, %d are needed: not adapted", most, FEWEST_LINES)
         return None
-    log.info("adapting to %d of %d finished lines", len(lines), len(pairs))
+    for part in lines:
+        log.info("adapting to %d of %d finished lines of the %s", len(part), len(pairs[part.name]), part.name)
     return DocumentAdapter(config, settings, text).session(model, lines)
 
 
 @dataclass(frozen=True)
 class FinishedLines:
-    """Lines to adapt to: their sources, and their translations in the model's tokens."""
+    """Lines to adapt to: where they come from, their sources, and their translations in the model's tokens."""
 
+    name: str
     source: SourceText
     targets: list[list[str]]
 
@@ -63,7 +72,8 @@ class FinishedLines:
 
     def take(self, rows: np.ndarray) -> "FinishedLines":
         """Some of the lines."""
-        return FinishedLines(self.source.take(rows.tolist()), [self.targets[row] for row in rows.tolist()])
+        targets = [self.targets[row] for row in rows.tolist()]
+        return FinishedLines(self.name, self.source.take(rows.tolist()), targets)
 
 
 @dataclass(frozen=True)
@@ -74,19 +84,20 @@ class DocumentAdapter:
     settings: FinishedTextConfig
     text: DocumentText
 
-    def session(self, model: Model, lines: FinishedLines) -> Session:
-        """What translates the text with a model adapted to the lines."""
-        mixture, seen, learning = None, lines, model
+    def session(self, model: Model, parts: Sequence[FinishedLines]) -> Session:
+        """What translates the text with a model adapted to lines; the first of enough lines are most like the text."""
+        nearest = next(number for number, part in enumerate(parts) if len(part) >= FEWEST_LINES)
+        mixture, seen, learning = None, parts[nearest], model
         if self.settings.memory:
-            linked = link_lines(model, lines.source.tokens, lines.targets)
-            is_held = np.arange(len(lines)) % HELD_OUT == HELD_OUT - 1
-            seen = lines.take(np.flatnonzero(is_held))
-            learning = with_memory(model, linked.component(np.flatnonzero(~is_held)))
-            mixture = _fitted(learning, linked, np.flatnonzero(is_held), seen)
-            model = with_memory(model, linked.component(np.arange(len(lines))))
-        votes = self._votes(learning, mixture, seen) if self.settings.votes else None
+            memory = linked_memory(model, parts)
+            held = memory.rows(nearest)[HELD_OUT - 1 :: HELD_OUT]
+            seen = parts[nearest].take(np.arange(len(seen))[HELD_OUT - 1 :: HELD_OUT])
+            learning = with_components(model, memory.components(without=held))
+            mixture = _fitted(learning, memory.linked, held, seen)
+            model = with_components(model, memory.components())
+        votes = self._votes(learning, mixture, seen) if self.settings.votes else {}
         plain = self._plain(model, self.text.source, self.text.glossary)
-        if votes is None:
+        if not votes:
             return Session(self.config, plain, mixture)
         names = feature_names(model.weights, model.lm_names)
         return Session(self.config, Voting(votes, names, self.settings.nbest).translator(plain), mixture)
@@ -96,14 +107,14 @@ class DocumentAdapter:
         plain = self._plain(model, lines.source)
         session = Session(self.config, plain, mixture)
         lists = self._lists(plain, session.profiles(self.text.labeller.labels_of(lines.source.tokens)), lines)
-        made: dict[bytes, Votes] = {}
+        made: dict[bytes, Votes | None] = {}
         found: dict[str | None, Votes] = {}
         for label in dict.fromkeys(self.text.labels):
             weights = vector_of(session.profiles([label])[0].weights)
             if weights.tobytes() not in made:
-                made[weights.tobytes()], info = adapt(lists, weights, self.settings)
-                log.info("%d lines weigh the votes: %.0f effective samples", len(lines), info.effective_size)
-            found[label] = made[weights.tobytes()]
+                made[weights.tobytes()] = useful_votes(lists, weights, self.settings)
+            if (votes := made[weights.tobytes()]) is not None:
+                found[label] = votes
         return found
 
     def _lists(self, plain: PlainTranslator, profiles: Sequence[Profile], lines: FinishedLines) -> TuningLists:
@@ -116,7 +127,26 @@ class DocumentAdapter:
         return plain_translator(model.for_text(text), None, with_overrides(model.search, self.config.search), glossary)
 
 
-def finished_text(model: Model, pairs: Sequence[tuple[str, str]], most: int) -> FinishedLines:
+def useful_votes(lists: TuningLists, weights: np.ndarray, config: BpaConfig) -> Votes | None:
+    """Votes weighed by all lists; None where votes weighed by half of them do not choose better from the other half.
+
+    weights: [F] of the model, which the votes are drawn around.
+    """
+    halves = np.arange(0, len(lists), 2), np.arange(1, len(lists), 2)
+    chosen = np.zeros(len(lists), np.int64)
+    for rows, others in (halves, halves[::-1]):
+        chosen[others] = rerank(rows_of(lists, others), adapt(rows_of(lists, rows), weights, config)[0]).index
+    statistics, every = lists.statistics(config.oracle), np.arange(len(lists))
+    first, voted = (float(objective(statistics[every, rows].sum(0), config.oracle)) for rows in (0 * chosen, chosen))
+    is_useful = voted > first
+    log.info(
+        "votes on %d lines that did not weigh them: %s %.2f, without votes %.2f; they are %s",
+        len(lists), config.oracle.upper(), 100 * abs(voted), 100 * abs(first), "used" if is_useful else "not used",
+    )  # fmt: skip
+    return adapt(lists, weights, config)[0] if is_useful else None
+
+
+def finished_text(model: Model, name: str, pairs: Sequence[tuple[str, str]], most: int) -> FinishedLines:
     """Pairs of lines as the model knows them, so many at equal steps; none with an empty or a very long side."""
     text = source_text(model.source, (source for source, _ in pairs))
     targets = [model.target.preprocess(target) for _, target in pairs]
@@ -127,12 +157,38 @@ def finished_text(model: Model, pairs: Sequence[tuple[str, str]], most: int) -> 
     chosen = np.array(kept, np.int64)
     if len(kept) > most:
         chosen = chosen[np.arange(most) * len(kept) // most]
-    return FinishedLines(text, targets).take(chosen)
+    return FinishedLines(name, text, targets).take(chosen)
+
+
+@dataclass(frozen=True)
+class LinkedMemory:
+    """Linked lines of several origins, end to end: names of the components they make, and where each begins [G + 1]."""
+
+    linked: LinkedLines
+    names: tuple[str, ...]
+    offsets: np.ndarray
+
+    def rows(self, number: int) -> np.ndarray:
+        """The lines of one origin."""
+        return np.arange(self.offsets[number], self.offsets[number + 1])
+
+    def components(self, without: Sequence[int] | np.ndarray = ()) -> list[Component]:
+        """One for each origin, without some of the lines."""
+        kept = [np.setdiff1d(self.rows(number), without) for number in range(len(self.names))]
+        return [self.linked.component(name, rows) for name, rows in zip(self.names, kept, strict=True)]
+
+
+def linked_memory(model: Model, parts: Sequence[FinishedLines]) -> LinkedMemory:
+    """All lines with word links; their components have names that the model's do not have."""
+    sources = [tokens for part in parts for tokens in part.source.tokens]
+    linked = link_lines(model, sources, [tokens for part in parts for tokens in part.targets])
+    names = tuple(part.name + "'" * sum(name.rstrip("'") == part.name for name in model.names) for part in parts)
+    return LinkedMemory(linked, names, offsets_of(np.array([len(part) for part in parts])))
 
 
 def _fitted(model: Model, linked: LinkedLines, rows: np.ndarray, lines: FinishedLines) -> np.ndarray:
-    """[4, D] or [5, D] component weights of least perplexity on lines `rows`, the last of them the memory's."""
-    counts = {linked.name: linked.counts(rows)}
+    """[4, D] or [5, D] component weights of least perplexity on lines `rows`."""
+    counts = {lines.name: linked.counts(rows)}
     fit = fit_mixture(model.rules.components, lines.source.tokens, counts, linked.vocabularies, model.mixing.config)
     weights = fitted_weights(fit)[0]
     shares = (weights / weights.sum(1, keepdims=True)).mean(0)

@@ -1,7 +1,7 @@
 """Documents of the trade in, the same documents with what was missing filled in out."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -33,23 +33,25 @@ def translate_document(config: DictConfig, model: Model, labeller: Labeller) -> 
         raise UserError(f"{name} is for lines of text, and '{config.input}' is a document: leave it out")
     document = open_input(config, model)
     finished = _finished(config, model, document)
-    known = collect_finished(finished)
-    texts: list[str | None] = [known.find(part) for part in document.segments]
+    known = [collect_finished(texts) for texts in finished.values()]
+    texts = [next(filter(None, (part.find(segment) for part in known)), None) for segment in document.segments]
     rest = [place for place, text in enumerate(texts) if text is None]
     messages = [_message(config, document.segments[place]) for place in rest]
     lines = list(dict.fromkeys(line for message in messages for line in message.lines if line.has_words))
-    translated = _translated(config, model, labeller, lines, finished_lines(finished, config.accelerators))
+    pairs = {name: finished_lines(found, config.accelerators) for name, found in finished.items()}
+    translated = _translated(config, model, labeller, lines, pairs)
     for place, message in zip(rest, messages, strict=True):
         texts[place] = message.joined([translated.get(line, line.untranslated) for line in message.lines])
     _write(config.output, document.filled(texts))
     _report(config.input, document, texts, len(texts) - len(rest))
 
 
-def _finished(config: DictConfig, model: Model, document: TranslatableDocument) -> list[FinishedText]:
-    """Finished texts that the configuration asks for, the document's own first."""
-    own = list(document.finished) if config.adapt_to_file else []
-    memory = config.adapt_memory
-    return own if memory is None else [*own, *open_finished(config, memory, model).finished]
+def _finished(config: DictConfig, model: Model, document: TranslatableDocument) -> dict[str, Sequence[FinishedText]]:
+    """Finished texts that the configuration asks for: the document's own, which come first, and a memory's."""
+    found = {"file": document.finished} if config.adapt_to_file else {}
+    if config.adapt_memory is not None:
+        found["memory"] = open_finished(config, config.adapt_memory, model).finished
+    return found
 
 
 def _message(config: DictConfig, part: Segment) -> Message:
@@ -58,7 +60,7 @@ def _message(config: DictConfig, part: Segment) -> Message:
 
 def _translated(
     config: DictConfig, model: Model, labeller: Labeller, lines: Sequence[MessageLine],
-    finished: Sequence[tuple[str, str]],
+    finished: Mapping[str, Sequence[tuple[str, str]]],
 ) -> dict[MessageLine, str | None]:  # fmt: skip
     """The translation of each line; a second time with tags as words where they did not come through."""
     careful = [line for line in lines if any(unit.kind != "alone" for unit in line.units)]
@@ -80,9 +82,11 @@ def _translated(
     return found
 
 
-def _session(config: DictConfig, model: Model, text: DocumentText, finished: Sequence[tuple[str, str]]) -> Session:
-    """What translates a text, adapted to finished lines if that is asked for."""
-    if len(text.source) and (config.adapt_to_file or config.adapt_memory is not None):
+def _session(
+    config: DictConfig, model: Model, text: DocumentText, finished: Mapping[str, Sequence[tuple[str, str]]]
+) -> Session:
+    """What translates a text, adapted to finished lines if there are any."""
+    if len(text.source) and finished:
         from jaxsmt.pipeline.translating.adapting import adapted_session  # it loads what trains
 
         found = adapted_session(config, model, text, finished)

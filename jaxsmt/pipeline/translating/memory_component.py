@@ -28,18 +28,15 @@ from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.restrict import keep_pairs
 
-MEMORY = "memory"
-
 
 @dataclass(frozen=True)
 class LinkedLines:
     """Finished lines with word links.
 
-    name: of the component they make; extract: how their phrases are counted.
     vocabularies: of source and target, those of these lines.
+    extract: how their phrases are counted.
     """
 
-    name: str
     bitext: Bitext
     links: Ragged
     vocabularies: tuple[Vocabulary, Vocabulary]
@@ -54,10 +51,10 @@ class LinkedLines:
         source, target = (-np.sort(-widened(side, width), axis=1) for side in sides)
         return keep_pairs(found, (source[found.source_index] == target[found.target_index]).all(1))
 
-    def component(self, rows: np.ndarray) -> Component:
-        """The statistics of some of the lines."""
+    def component(self, name: str, rows: np.ndarray) -> Component:
+        """The statistics of some of the lines, under a name."""
         words = count_words(*self._part(rows), *map(len, self.vocabularies))
-        return Component(self.name, self.extract.kind, self.counts(rows), words, *self.vocabularies)
+        return Component(name, self.extract.kind, self.counts(rows), words, *self.vocabularies)
 
     def _part(self, rows: np.ndarray) -> tuple[Bitext, Ragged]:
         return Bitext(self.bitext.source.take(rows), self.bitext.target.take(rows)), self.links.take(rows)
@@ -80,9 +77,8 @@ def link_lines(model: Model, sources: Sequence[Sequence[str]], targets: Sequence
     prior_fn = linked_before(components, source, target)
     _, links = train_and_align(bitext, len(source), len(target), prior_fn=prior_fn)
     has_orientations = any(part.rules.orientation_counts is not None for part in components)
-    name = next(name for number in range(len(components) + 1) if (name := MEMORY + "'" * number) not in model.names)
     extract = ExtractConfig(components[0].kind, orientations=has_orientations)
-    return LinkedLines(name, bitext, links, (source, target), extract)
+    return LinkedLines(bitext, links, (source, target), extract)
 
 
 def _words(lines: Sequence[Sequence[str]]) -> Vocabulary:
@@ -110,8 +106,8 @@ def linked_before(
     return count
 
 
-def with_memory(model: Model, component: Component) -> Model:
-    """The model with one more component; nothing is known of its weight."""
-    components = [*model.rules.components, component]
+def with_components(model: Model, more: Sequence[Component]) -> Model:
+    """The model with further components behind its own; nothing is known of their weights."""
+    components = [*model.rules.components, *more]
     source, target = with_words_of(components, (model.source, model.target))
     return dataclasses.replace(model, rules=Rules(components, model.rules.sentences), source=source, target=target)

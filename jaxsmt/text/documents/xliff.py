@@ -26,9 +26,7 @@ class XliffDocument:
         root = self.xml.root
         if self.is_new:
             return root.attributes.get("srcLang", ""), root.attributes.get("trgLang", "")
-        files = [element.attributes for element in root.all("file")]
-        sources, targets = ({item.get(key, "") for item in files} for key in ("source-language", "target-language"))
-        return (sources.pop() if len(sources) == 1 else ""), (targets.pop() if len(targets) == 1 else "")
+        return next(iter(_file_languages(root)), ("", ""))
 
     @cached_property
     def _units(self) -> list[Element]:
@@ -112,4 +110,13 @@ def open_xliff(path: str | Path) -> XliffDocument:
     xml = parse_xml(path)
     if xml.root.name != "xliff":
         raise UserError(f"'{path}' is XML but not XLIFF, its root element is <{xml.root.name}>: give an XLIFF file")
+    if len(found := _file_languages(xml.root)) > 1:
+        named = ", ".join(f"'{source}' to '{target}'" for source, target in found)
+        raise UserError(f"'{path}' has files of several languages ({named}): make one document of each")
     return XliffDocument(xml, xml.root.attributes.get("version", "1.2").startswith("2"))
+
+
+def _file_languages(root: Element) -> list[tuple[str, str]]:
+    """Different source and target languages of the <file> elements of version 1, '' where one is not named."""
+    files = [element.attributes for element in root.all("file")]
+    return list(dict.fromkeys((item.get("source-language", ""), item.get("target-language", "")) for item in files))
