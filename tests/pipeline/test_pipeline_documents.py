@@ -132,12 +132,20 @@ def test_a_memory_of_another_format_is_used(model_dir, line, tmp_path, caplog):
     text, _ = finished_catalogue(line, 25)
     (tmp_path / "memory.po").write_text(text, encoding="utf-8")
     (tmp_path / "c.tsv").write_text(f"{line} zxqv %s\t\n", encoding="utf-8")
-    found = run(model_dir, tmp_path / "c.tsv", f"adapt_memory={tmp_path / 'memory.po'}", "adapt.votes=false")
+    (tmp_path / "d.tsv").write_text(f"{line} zxqv %s\t\nun\tone\n", encoding="utf-8")
+    memory = f"adapt_memory={tmp_path / 'memory.po'}"
+    found = run(model_dir, tmp_path / "c.tsv", "adapt_to_file=true", memory, "adapt.votes=false")  # nothing in the file
+    with caplog.at_level("INFO", "jaxsmt"):
+        both = run(model_dir, tmp_path / "d.tsv", "adapt_to_file=true", memory, "adapt.votes=false")
+    assert "blorp" in both.split("\t")[1].lower()
+    assert [part.split()[0] for part in caplog.text.split("component weights: ")[1].split("\n")[0].split(", ")] == [
+        "kitchen", "travel", "file", "memory"
+    ]  # fmt: skip
     assert "blorp" in found.split("\t")[1].lower()
     unadapted = run(model_dir, tmp_path / "c.tsv")
     (tmp_path / "memory.po").write_text(finished_catalogue(line, 19)[0], encoding="utf-8")
     with caplog.at_level("WARNING", "jaxsmt"):
-        assert run(model_dir, tmp_path / "c.tsv", f"adapt_memory={tmp_path / 'memory.po'}") == unadapted
+        assert run(model_dir, tmp_path / "c.tsv", memory) == unadapted
     assert "19 finished lines are too few to adapt to, 20 are needed: not adapted" in caplog.text
     for options, sentence in (
         ([f"adapt_memory={tmp_path / 'memory.txt'}"], "does not tell its format"),

@@ -49,8 +49,9 @@ def adapted_session(
     check_adaptable(config, model, settings)
     if not settings.memory and not settings.votes:
         return None
-    lines = [finished_text(model, name, part, settings.lines) for name, part in pairs.items()]
-    most = max(map(len, lines))
+    found = (finished_text(model, name, part, settings.lines) for name, part in pairs.items())
+    lines = [part for part in found if len(part)]
+    most = max(map(len, lines), default=0)
     if most < FEWEST_LINES:
         log.warning("%d finished lines are too few to adapt to, %d are needed: not adapted", most, FEWEST_LINES)
         return None
