@@ -53,17 +53,22 @@ class EmIteration:
 
 def train_and_align(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
-    spellings: Spellings | None = None, progress: Callable[[EmIteration], None] | None = None,
+    spellings: Spellings | None = None, prior_fn: Callable[[WordPairs], np.ndarray] | None = None,
+    progress: Callable[[EmIteration], None] | None = None,
 ) -> tuple[Aligner, Ragged]:  # fmt: skip
     """Trains and aligns the training text: the links are those of the last pass, as `align` would give them.
 
     spellings: [V, K] and [V', K] code points of the words (`jaxsmt.text.spelling`), for `config.alike_alpha`.
+    prior_fn: [P] float32, how often the words of each pair were linked in other text; counts of a Dirichlet prior.
     """
     config = config or AlignConfig()
     _check(bitext, num_source_words, num_target_words)
     sizes = rounded_size(num_source_words), rounded_size(num_target_words)
     numbered = number_cells(bitext, _batches(bitext, config), *sizes, _bytes(config))
-    extra = likeness(numbered[0], *spellings) * np.float32(config.alike_alpha) if spellings is not None else None
+    extra = None if prior_fn is None else prior_fn(numbered[0])
+    if spellings is not None:
+        alike = likeness(numbered[0], *spellings) * np.float32(config.alike_alpha)
+        extra = alike if extra is None else extra + alike
     aligner, found = _train(bitext, numbered, config, extra, progress)
     return aligner, _links(found, len(bitext), config)
 

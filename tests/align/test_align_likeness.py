@@ -100,6 +100,22 @@ def test_m_step_with_a_prior_of_its_own_for_every_pair():
             np.testing.assert_allclose(got[pairs.is_seen], expected[pairs.is_seen], rtol=1e-3)
 
 
+def test_links_of_other_text_decide_where_this_one_says_nothing():
+    vocabulary = Vocabulary(("a", "b"))
+    rows = [vocabulary.encode(["a", "b"])] * 4
+    bitext = Bitext(ragged_from_rows(rows), ragged_from_rows(rows))
+
+    def crossed(pairs: WordPairs) -> np.ndarray:
+        return np.where(pairs.source_word != pairs.target_word, 50, 0).astype(np.float32)
+
+    config = AlignConfig(ibm1_iterations=3, diagonal_iterations=0, hmm_iterations=0)
+    sizes = len(vocabulary), len(vocabulary)
+    _, links = train_and_align(bitext, *sizes, config, prior_fn=crossed)
+    assert links[0].tolist() == [[0, 1], [1, 0]]
+    _, links = train_and_align(bitext, *sizes, config, prior_fn=lambda pairs: 50 - crossed(pairs))
+    assert links[0].tolist() == [[0, 0], [1, 1]]
+
+
 def test_negative_priors_are_named():
     for name in ("alpha", "alike_alpha", "tension"):
         with pytest.raises(UserError, match=rf"align\.{name} is -1\.0: it may not be negative"):

@@ -231,6 +231,13 @@ def test_xliff_1(tmp_path):
     ElementTree.fromstring(filled)
 
 
+def test_an_xliff_document_has_one_pair_of_languages(tmp_path):
+    more = '<file source-language="de" target-language="en"/></xliff>'
+    (tmp_path / "a.xlf").write_text(XLIFF.replace("</xliff>", more), encoding="utf-8")
+    with pytest.raises(UserError, match=r"several languages \('fr' to 'en-GB', 'de' to 'en'\)"):
+        open_xliff(tmp_path / "a.xlf")
+
+
 XLIFF_2 = """<xliff version="2.0" srcLang="fr" trgLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0">
 <file id="f"><unit id="u">
   <segment id="s"><source>Le <pc id="1">train</pc> {0}</source></segment>

@@ -77,7 +77,7 @@ def rerank(lists: TuningLists, votes: Votes) -> Reranking:
 
 
 def scores_by_label(
-    features: np.ndarray, offsets: np.ndarray, votes: Mapping[str, Votes], labels: Sequence[str]
+    features: np.ndarray, offsets: np.ndarray, votes: Mapping[str | None, Votes], labels: Sequence[str | None]
 ) -> np.ndarray:
     """[K] float64: log scores of all hypotheses under the votes of their sentence's label.
 

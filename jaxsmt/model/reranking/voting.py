@@ -23,18 +23,18 @@ from jaxsmt.search.nbest.moses import output_texts
 class Voting(RankingAdaptation):
     """An adaptation: lists of `nbest` translations are reranked by the votes of the text's label.
 
-    votes: by label.
+    votes: by label; None is text without one.
     feature_names: F names of the features that votes weight.
     """
 
-    votes: dict[str, Votes]
+    votes: Mapping[str | None, Votes]
     feature_names: tuple[str, ...]
     nbest: int
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Kinds of text that it is for."""
-        return tuple(self.votes)
+        return tuple(label for label in self.votes if label is not None)
 
     @property
     def bag(self) -> Bag | None:
@@ -80,7 +80,7 @@ class VotingTranslator(RankingTranslator):
             self.plain.decoder, self.plain.request(part, profiles), self.voting.nbest, keep_trees=True
         )
         features = feature_rows(arrays.features, self.model.weights)
-        labels = [str(profile.label) for profile in profiles]
+        labels = [profile.label for profile in profiles]
         scores = scores_by_label(features, arrays.offsets, self.voting.votes, labels)
         texts = output_texts(arrays, part.tokens, self.plain.words)
         every = np.arange(len(scores))

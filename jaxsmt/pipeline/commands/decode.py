@@ -27,7 +27,8 @@ from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_consensus, changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
 from jaxsmt.pipeline.translating.conversation import converse
-from jaxsmt.pipeline.translating.documents import document_format, translate_document
+from jaxsmt.pipeline.translating.documents import translate_document
+from jaxsmt.pipeline.translating.opening import document_format
 from jaxsmt.pipeline.translating.session import Answer, Session
 from jaxsmt.search.statistics import SearchCounts
 from jaxsmt.text.encoding import TextSide
@@ -52,6 +53,9 @@ def decode(config: DictConfig) -> None:
     if document_format(config.format, config.input) is not None:
         translate_document(config, model, chosen_labeller(config, model))
         return
+    if config.adapt_to_file or config.adapt_memory is not None:
+        key = "adapt_to_file" if config.adapt_to_file else "adapt_memory"
+        raise UserError(f"{key} is for documents, and '{config.input}' is lines of text: leave it out, or set format")
     text = known_text(config.input, model.source)
     if text is not None:
         model = model.for_text(text)

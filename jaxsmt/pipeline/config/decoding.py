@@ -6,8 +6,10 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
+from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.consensus.config import ConsensusConfig
 from jaxsmt.common.device import DeviceConfig
+from jaxsmt.common.errors import UserError
 from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.pipeline.config.rooms import overrides_schema_of, schema_of
 from jaxsmt.search.decoder import SearchConfig
@@ -29,10 +31,34 @@ class WeightsSchema:
     reordering: tuple[float, ...] = SearchWeights.reordering
 
 
+@dataclass(frozen=True)
+class FinishedTextConfig(BpaConfig):
+    """How a model is adapted to finished translations.
+
+    memory: their phrases are further components, one of the file's own texts and one of another file's.
+    votes: lists are reranked by weight vectors that translate the finished texts well, where that helps.
+    lines: so many lines of either file are adapted to, taken at equal steps.
+    nbest: length of the lists, those adapted to and those reranked.
+    """
+
+    sampler: str = "laplace"
+    memory: bool = True
+    votes: bool = True
+    lines: int = 1000
+    nbest: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("lines", "nbest"):
+            if getattr(self, name) < 1:
+                raise UserError(f"adapt.{name} is {getattr(self, name)}: give at least 1")
+
+
 DeviceSchema = schema_of(DeviceConfig)
 SearchOverrides = overrides_schema_of(SearchConfig)
 WeightsOverrides = overrides_schema_of(WeightsSchema)
 RescoringOverrides = overrides_schema_of(RescoringConfig)
+FinishedTextSchema = schema_of(FinishedTextConfig)
 ConsensusOverrides = overrides_schema_of(ConsensusConfig)
 
 
@@ -48,6 +74,9 @@ class DecodeSchema:
     source_column: int = 1
     target_column: int = 2
     accelerators: str = "&"
+    adapt_to_file: bool = False
+    adapt_memory: str | None = None
+    adapt: FinishedTextSchema = field(default_factory=FinishedTextSchema)  # type: ignore[valid-type]
     domain: str | None = None
     labels: str | None = None
     labels_output: str | None = None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jaxsmt.adapt.bpa.adaptation import adapt
+from jaxsmt.adapt.bpa.rerank import Votes
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log, track
@@ -76,7 +77,8 @@ def bpa_stage(store: Store, model: Model, inputs: Mapping[str, str], sets: Sets,
     weights = {label: vector_of(known.profile(label).weights) for label in labels}
 
     def build(folder: Path) -> Counts:
-        votes, counts = {}, {}
+        votes: dict[str | None, Votes] = {}
+        counts = {}
         for label in track(labels, "adapting", len(labels)):
             votes[label], info = adapt(load_lists(lists[label]), weights[label], config)
             log.info("adapted to '%s': %.0f effective samples", label, info.effective_size)

@@ -27,7 +27,8 @@ from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.reading import BitextSource
-from jaxsmt.tm.component import load_component
+from jaxsmt.text.vocabulary import Vocabulary
+from jaxsmt.tm.component import Component, load_component
 from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.fit.development import DevelopmentPairs, development_pairs
 from jaxsmt.tm.fit.linear import fit_linear
@@ -81,7 +82,7 @@ def mixing_stage(
     kind = LINEAR if config.operation != COUNTS else COUNTS
 
     def build(folder: Path) -> Counts:
-        fit = _fit(components, development, extract, config, kind)
+        fit = _fit(components, development, extract, config)
         write_text(folder / FIT, json.dumps(_as_json(fit), indent=1, ensure_ascii=False) + "\n")
         return {"labels": len(fit.set_names), "pairs_used": float(fit.used.sum()), "skipped": float(fit.skipped.sum())}
 
@@ -101,21 +102,32 @@ def mixing_stage(
 
 def _fit(
     components: Mapping[str, Artefact], development: Sequence[LabelledText], extract: ExtractConfig,
-    config: MixingConfig, kind: str,
+    config: MixingConfig,
 ) -> MixtureFit:  # fmt: skip
     loaded = [load_component(part.folder / FOLDER) for part in components.values()]
     sentences = [sentence for part in development for sentence in tokens_of(part.text)]
-    usable = restricted_components(loaded, sentences)  # other pairs cannot be among those of the sentences
-    union = build_union(usable)
     labels = list(dict.fromkeys(label for part in development for label in part.labels))
     first = development[0].text  # all were prepared with one vocabulary
-    counts = [_label_counts(development, label, extract) for label in labels]
-    pairs: DevelopmentPairs = development_pairs(union, counts, first.source.vocabulary, first.target.vocabulary, labels)
+    counts = {label: _label_counts(development, label, extract) for label in labels}
+    return fit_mixture(loaded, sentences, counts, (first.source.vocabulary, first.target.vocabulary), config)
+
+
+def fit_mixture(
+    components: Sequence[Component], sentences: Sequence[Sequence[str]], counts: Mapping[str, RuleCounts],
+    vocabularies: tuple[Vocabulary, Vocabulary], config: MixingConfig,
+) -> MixtureFit:  # fmt: skip
+    """λ for every label, from the pairs of its text.
+
+    sentences: source sides of all these texts; counts: by label, with ids of the vocabularies.
+    """
+    usable = restricted_components(components, sentences)  # other pairs cannot be among those of the sentences
+    union = build_union(usable)
+    pairs: DevelopmentPairs = development_pairs(union, list(counts.values()), *vocabularies, list(counts))
     log.info(
         "fitting weights of %d components to %d labels: %d pairs, %d skipped",
-        len(components), len(labels), len(pairs), int(pairs.num_skipped.sum()),
+        len(components), len(counts), len(pairs), int(pairs.num_skipped.sum()),
     )  # fmt: skip
-    if kind == LINEAR:
+    if config.operation != COUNTS:
         return fit_linear(pairs, config.linear, component_table(union, usable))
     fit = fit_instance_weights(pairs, config.perplexity)
     if pairs.orientations is None or pairs.orientation_counts is None:  # rules with gaps
@@ -134,15 +146,19 @@ def _label_counts(development: Sequence[LabelledText], label: str, extract: Extr
     return extract_counts(Bitext(concatenate(sources), concatenate(targets)), concatenate(links), extract)
 
 
+def fitted_weights(fit: MixtureFit) -> np.ndarray:
+    """[S, 4, D], or [S, 5, D] with those of orientations."""
+    return fit.weights if fit.reordering is None else with_orientation_weights(fit.weights, fit.reordering.weights)
+
+
 def _as_json(fit: MixtureFit) -> dict[str, Any]:
     def by_label(values: np.ndarray) -> dict[str, list]:
         return dict(zip(fit.set_names, values.tolist(), strict=True))
 
-    weights, bits, equal_bits = fit.weights, fit.cross_entropy, fit.start_cross_entropy
+    weights, bits, equal_bits = fitted_weights(fit), fit.cross_entropy, fit.start_cross_entropy
     features = list(FEATURE_NAMES)
     if (own := fit.reordering) is not None:
         features.append("orientation")
-        weights = with_orientation_weights(weights, own.weights)
         bits, equal_bits = np.c_[bits, own.cross_entropy], np.c_[equal_bits, own.start_cross_entropy]
     return {
         "features": features,

@@ -1,7 +1,7 @@
 """Documents of the trade in, the same documents with what was missing filled in out."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -15,60 +15,14 @@ from jaxsmt.model.source_text import SourceText, read_glossary, source_text
 from jaxsmt.model.translation import make_translator
 from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.standard import STANDARD
-from jaxsmt.pipeline.translating.session import Session
-from jaxsmt.text.documents.document import TranslatableDocument
-from jaxsmt.text.documents.memory import open_memory
-from jaxsmt.text.documents.messages import MessageLine, Rendering, make_message
-from jaxsmt.text.documents.po import open_po
-from jaxsmt.text.documents.tsv import open_tsv
-from jaxsmt.text.documents.xliff import open_xliff
-from jaxsmt.text.formats.tmx import same_language
+from jaxsmt.pipeline.translating.opening import open_finished, open_input
+from jaxsmt.pipeline.translating.session import DocumentText, Session
+from jaxsmt.text.documents.document import FinishedText, Segment, TranslatableDocument
+from jaxsmt.text.documents.finished import collect_finished, finished_lines
+from jaxsmt.text.documents.messages import Message, MessageLine, Rendering, make_message
 
-FORMATS = ("auto", "plain", "po", "xliff", "tmx", "tsv")
-_FORMAT_OF_SUFFIX = {
-    ".po": "po", ".pot": "po", ".xlf": "xliff", ".xliff": "xliff", ".tmx": "tmx", ".tsv": "tsv", ".tab": "tsv",
-}  # fmt: skip
 MOST_NAMED = 5  # messages that a warning names
 LINE_FILES = ("labels", "nbest_output", "alignments", "explain_output", "labels_output", "unknown_words")
-
-
-def document_format(given: str, path: str) -> str | None:
-    """The format of a document, None for lines of text."""
-    if given not in FORMATS:
-        raise UserError(f"format is '{given}': set it to one of {', '.join(FORMATS)}")
-    name = Path(path)
-    suffix = (name.with_suffix("") if name.suffix.lower() in (".gz", ".xz") else name).suffix.lower()
-    found = _FORMAT_OF_SUFFIX.get(suffix) if given == "auto" else given
-    return None if found == "plain" else found
-
-
-def open_document(config: DictConfig, model: Model) -> TranslatableDocument:
-    """The document that is the input, if its languages are the model's."""
-    if config.input == STANDARD:
-        raise UserError("a document comes from a file: give its name, input=catalogue.po")
-    languages = model.source.language, model.target.language
-    found: TranslatableDocument
-    match document_format(config.format, config.input):
-        case "po":
-            found = open_po(config.input)
-        case "xliff":
-            found = open_xliff(config.input)
-        case "tmx":
-            found = open_memory(config.input, *languages)
-        case _:
-            found = open_tsv(config.input, config.source_column, config.target_column)
-    check_direction(config.input, found.languages, languages)
-    return found
-
-
-def check_direction(path: str, found: tuple[str, str], model: tuple[str, str]) -> None:
-    """Raises UserError where a document says that it is of other languages than the model."""
-    for side, own, wanted in zip(("from", "into"), found, model, strict=True):
-        if own and not same_language(own, wanted):
-            raise UserError(
-                f"'{path}' is to be translated {side} '{own}' and the model translates from '{model[0]}' into "
-                f"'{model[1]}': take another model, or correct the file's language"
-            )
 
 
 def translate_document(config: DictConfig, model: Model, labeller: Labeller) -> None:
@@ -77,31 +31,47 @@ def translate_document(config: DictConfig, model: Model, labeller: Labeller) -> 
     if given or config.nbest or config.explain:
         name = given[0] if given else "nbest" if config.nbest else "explain"
         raise UserError(f"{name} is for lines of text, and '{config.input}' is a document: leave it out")
-    document = open_document(config, model)
-    messages = [make_message(part.text, config.accelerators, part.is_xml, part.is_c) for part in document.segments]
+    document = open_input(config, model)
+    finished = _finished(config, model, document)
+    known = [collect_finished(texts) for texts in finished.values()]
+    texts = [next(filter(None, (part.find(segment) for part in known)), None) for segment in document.segments]
+    rest = [place for place, text in enumerate(texts) if text is None]
+    messages = [_message(config, document.segments[place]) for place in rest]
     lines = list(dict.fromkeys(line for message in messages for line in message.lines if line.has_words))
-    translated = _translated(config, model, labeller, lines)
-    texts = [
-        message.joined([translated.get(line, line.untranslated) for line in message.lines]) for message in messages
-    ]
+    pairs = {name: finished_lines(found, config.accelerators) for name, found in finished.items()}
+    translated = _translated(config, model, labeller, lines, pairs)
+    for place, message in zip(rest, messages, strict=True):
+        texts[place] = message.joined([translated.get(line, line.untranslated) for line in message.lines])
     _write(config.output, document.filled(texts))
-    _report(config.input, document, texts)
+    _report(config.input, document, texts, len(texts) - len(rest))
+
+
+def _finished(config: DictConfig, model: Model, document: TranslatableDocument) -> dict[str, Sequence[FinishedText]]:
+    """Finished texts that the configuration asks for: the document's own, which come first, and a memory's."""
+    found = {"file": document.finished} if config.adapt_to_file else {}
+    if config.adapt_memory is not None:
+        found["memory"] = open_finished(config, config.adapt_memory, model).finished
+    return found
+
+
+def _message(config: DictConfig, part: Segment) -> Message:
+    return make_message(part.text, config.accelerators, part.is_xml, part.is_c)
 
 
 def _translated(
-    config: DictConfig, model: Model, labeller: Labeller, lines: Sequence[MessageLine]
-) -> dict[MessageLine, str | None]:
+    config: DictConfig, model: Model, labeller: Labeller, lines: Sequence[MessageLine],
+    finished: Mapping[str, Sequence[tuple[str, str]]],
+) -> dict[MessageLine, str | None]:  # fmt: skip
     """The translation of each line; a second time with tags as words where they did not come through."""
     careful = [line for line in lines if any(unit.kind != "alone" for unit in line.units)]
     first, second = ([line.source(way) for line in part] for way, part in ((False, lines), (True, careful)))
     texts = source_text(model.source, [*first, *second])
-    model = model.for_text(texts)
-    glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
-    session = Session(config, make_translator(model, with_overrides(model.search, config.search), glossary))
     sides = model.source, model.target
     found: dict[MessageLine, str | None] = {}
     main = texts.take(range(len(first)))
     labels = labeller.labels_of(main.tokens)
+    glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
+    session = _session(config, model, DocumentText(texts, labels, labeller, glossary), finished)
     label_of = dict(zip(lines, labels, strict=True))
     for line, rendering in zip(lines, _renderings(session, main, labels), strict=True):
         found[line] = line.restored(rendering, sides)
@@ -110,6 +80,20 @@ def _translated(
     for place, rendering in zip(again, _renderings(session, rest, [label_of[careful[p]] for p in again]), strict=True):
         found[careful[place]] = careful[place].restored(rendering, sides, careful=True)
     return found
+
+
+def _session(
+    config: DictConfig, model: Model, text: DocumentText, finished: Mapping[str, Sequence[tuple[str, str]]]
+) -> Session:
+    """What translates a text, adapted to finished lines if there are any."""
+    if len(text.source) and finished:
+        from jaxsmt.pipeline.translating.adapting import adapted_session  # it loads what trains
+
+        found = adapted_session(config, model, text, finished)
+        if found is not None:
+            return found
+    search = with_overrides(model.search, config.search)
+    return Session(config, make_translator(model.for_text(text.source), search, text.glossary))
 
 
 def _renderings(session: Session, text: SourceText, labels: Sequence[str | None]) -> list[Rendering]:
@@ -132,12 +116,14 @@ def _write(path: str, data: bytes) -> None:
         Path(temporary).write_bytes(data)
 
 
-def _report(path: str, document: TranslatableDocument, texts: Sequence[str | None]) -> None:
+def _report(path: str, document: TranslatableDocument, texts: Sequence[str | None], num_reused: int) -> None:
     failed = [part for part, text in zip(document.segments, texts, strict=True) if text is None]
     log.info(
         "%s: %d texts translated and marked for review, %d had a translation", path, len(texts) - len(failed),
         document.num_translated,
     )  # fmt: skip
+    if num_reused:
+        log.info("%d of them have the translation that the same text has where it is finished", num_reused)
     if failed:
         named = ", ".join(f"line {part.line}" for part in failed[:MOST_NAMED])
         more = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""

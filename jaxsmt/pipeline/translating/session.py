@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
 from omegaconf import DictConfig
 
 from jaxsmt.model.explaining.explanation import Explanation
+from jaxsmt.model.labelling.labellers import Labeller
 from jaxsmt.model.model import Model, Profile
-from jaxsmt.model.source_text import SourceText
+from jaxsmt.model.source_text import Glossary, SourceText
 from jaxsmt.model.translation import NBestList, TranslatedLine, Translator
 from jaxsmt.pipeline.config.rooms import with_overrides
 
@@ -27,14 +29,31 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class DocumentText:
+    """What a document has to translate.
+
+    source: all lines that may be asked for; labels: of the first of them.
+    labeller: what found these labels.
+    glossary: terms that are translated as given.
+    """
+
+    source: SourceText
+    labels: Sequence[str | None]
+    labeller: Labeller
+    glossary: Glossary
+
+
+@dataclass(frozen=True)
 class Session:
     """Translates lines whose labels are known.
 
     config: of decode; its component_weights, lm_mixture and weights change what labels have.
+    mixture: component weights of all text, as in `Profile`, in place of those of its labels.
     """
 
     config: DictConfig
     translator: Translator
+    mixture: np.ndarray | None = None
 
     @property
     def model(self) -> Model:
@@ -64,4 +83,6 @@ class Session:
 
     def _profile(self, label: str | None) -> Profile:
         profile = self.model.profile(label, self.config.component_weights, self.config.lm_mixture)
+        if self.mixture is not None:
+            profile = dataclasses.replace(profile, mixture=self.mixture)
         return dataclasses.replace(profile, weights=with_overrides(profile.weights, self.config.weights))

@@ -20,6 +20,14 @@ class Segment:
     is_c: bool = False
 
 
+@dataclass(frozen=True)
+class FinishedText:
+    """A text with a translation that waits for nobody's review."""
+
+    source: Segment
+    target: str
+
+
 class TranslatableDocument(Protocol):
     """A document with texts that lack a translation."""
 
@@ -34,6 +42,10 @@ class TranslatableDocument(Protocol):
     @property
     def num_translated(self) -> int:
         """Texts that have one; they are left alone."""
+
+    @property
+    def finished(self) -> Sequence[FinishedText]:
+        """Texts whose translation nobody has to look at again, in the order of the file."""
 
     def filled(self, translations: Sequence[str | None]) -> bytes:
         """The file with translations of the segments, marked as a machine's; None leaves one as it was."""

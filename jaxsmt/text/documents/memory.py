@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.documents.document import Segment
+from jaxsmt.text.documents.document import FinishedText, Segment
 from jaxsmt.text.documents.xml_bytes import Element, XmlBytes, parse_xml
 from jaxsmt.text.formats.tmx import same_language
 
@@ -54,6 +54,21 @@ class MemoryDocument:
     @property
     def num_translated(self) -> int:
         return len(self._units) - len(self._open)
+
+    @cached_property
+    def finished(self) -> list[FinishedText]:
+        """Of units with both languages whose author is no machine."""
+        found = []
+        for unit, source, target in self._units:
+            if target is None or not self.xml.inner(target).strip() or self._is_machine(unit, target):
+                continue
+            segment = Segment(self.xml.inner(source), source.line, is_xml=True)
+            found.append(FinishedText(segment, self.xml.inner(target)))
+        return found
+
+    def _is_machine(self, unit: Element, segment: Element) -> bool:
+        owners = (unit, *(variant for variant in unit.children if segment in variant.children))
+        return any(owner.attributes.get(key) == AUTHOR for owner in owners for key in ("creationid", "changeid"))
 
     def filled(self, translations: Sequence[str | None]) -> bytes:
         xml, edits = self.xml, []

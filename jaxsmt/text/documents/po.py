@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from jaxsmt.text.documents.document import Segment
+from jaxsmt.text.documents.document import FinishedText, Segment
 from jaxsmt.text.documents.units import MarkedUnit, split_units
 from jaxsmt.text.formats.catalogues import PoEntry, PoFile, parse_po
 
@@ -54,6 +54,17 @@ class PoDocument:
     @property
     def num_translated(self) -> int:
         return sum(1 for entry in self.file.entries if any(True for _ in entry.pairs()))
+
+    @cached_property
+    def finished(self) -> list[FinishedText]:
+        """Of entries that are not fuzzy; msgid_plural goes with msgstr[1]."""
+        return [
+            FinishedText(Segment(entry.fields[source], entry.lines[source][0], is_c=self._is_c(entry)), target)
+            for entry in self.file.entries
+            if not entry.is_skipped
+            for source, name in (("msgid", "msgstr"), ("msgid", "msgstr[0]"), ("msgid_plural", "msgstr[1]"))
+            if entry.fields.get(source, "").strip() and (target := entry.fields.get(name, "")).strip()
+        ]
 
     def filled(self, translations: Sequence[str | None]) -> bytes:
         """An entry is filled where all its segments have a translation."""

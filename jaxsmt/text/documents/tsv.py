@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.documents.document import Segment
+from jaxsmt.text.documents.document import FinishedText, Segment
 from jaxsmt.text.streams import decode, open_binary
 
 MARK = "machine translation"
@@ -37,6 +37,17 @@ class TsvDocument:
     @property
     def num_translated(self) -> int:
         return sum(1 for cells in self.rows if cells[0] or len(cells) > 1) - len(self._empty)
+
+    @cached_property
+    def finished(self) -> list[FinishedText]:
+        """Of rows with both cells that nobody marked as a machine's."""
+        source, target = self.columns
+        return [
+            FinishedText(Segment(cells[source], number), cells[target])
+            for number, cells in enumerate(self.rows, 1)
+            if len(cells) > max(source, target) and cells[source].strip() and cells[target].strip()
+            if MARK not in cells[target + 1 :]
+        ]
 
     def filled(self, translations: Sequence[str | None]) -> bytes:
         rows = [list(cells) for cells in self.rows]

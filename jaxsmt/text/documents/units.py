@@ -78,6 +78,11 @@ def _with_placeholders(text: str, is_xml: bool, is_c: bool) -> list[str | Marked
     return [part for part in (*parts, text[done:]) if part]
 
 
+def is_stand_in(word: str) -> bool:
+    """Whether a word is a character that stands for a unit."""
+    return len(word) == 1 and FIRST_STAND_IN <= ord(word) < FIRST_STAND_IN + NUM_STAND_INS
+
+
 def escaped(text: str) -> str:
     """As text of XML."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.documents.document import Segment
+from jaxsmt.text.documents.document import FinishedText, Segment
 from jaxsmt.text.documents.xml_bytes import Element, XmlBytes, parse_xml
 
 OLD_STATE = {"state": "needs-review-translation", "state-qualifier": "mt-suggestion"}
@@ -26,9 +26,7 @@ class XliffDocument:
         root = self.xml.root
         if self.is_new:
             return root.attributes.get("srcLang", ""), root.attributes.get("trgLang", "")
-        files = [element.attributes for element in root.all("file")]
-        sources, targets = ({item.get(key, "") for item in files} for key in ("source-language", "target-language"))
-        return (sources.pop() if len(sources) == 1 else ""), (targets.pop() if len(targets) == 1 else "")
+        return next(iter(_file_languages(root)), ("", ""))
 
     @cached_property
     def _units(self) -> list[Element]:
@@ -63,6 +61,26 @@ class XliffDocument:
     def num_translated(self) -> int:
         return len(self._units) - len(self._open)
 
+    @cached_property
+    def finished(self) -> list[FinishedText]:
+        """Of units that are translated and need no review."""
+        waiting = set(map(id, self._open))
+        return [
+            FinishedText(Segment(self._source(unit), unit.line, is_xml=True), self.xml.inner(target))
+            for unit in self._units
+            if id(unit) not in waiting and self._source(unit).strip() and self._is_reviewed(unit)
+            if (target := unit.child("target")) is not None and self.xml.inner(target).strip()
+        ]
+
+    def _is_reviewed(self, unit: Element) -> bool:
+        """Whether no state says that somebody has to look at it, or that a machine wrote it."""
+        target = unit.child("target")
+        attributes = unit.attributes if self.is_new or target is None else target.attributes
+        state, new_maker = attributes.get("state", ""), attributes.get("subState", "")
+        if attributes.get("state-qualifier", "").endswith("mt-suggestion") or new_maker == NEW_STATE["subState"]:
+            return False
+        return not state.startswith("needs-") and state not in _UNTRANSLATED
+
     def filled(self, translations: Sequence[str | None]) -> bytes:
         edits: list[tuple[int, int, bytes]] = []
         for unit, text in zip(self._open, translations, strict=True):
@@ -92,4 +110,13 @@ def open_xliff(path: str | Path) -> XliffDocument:
     xml = parse_xml(path)
     if xml.root.name != "xliff":
         raise UserError(f"'{path}' is XML but not XLIFF, its root element is <{xml.root.name}>: give an XLIFF file")
+    if len(found := _file_languages(xml.root)) > 1:
+        named = ", ".join(f"'{source}' to '{target}'" for source, target in found)
+        raise UserError(f"'{path}' has files of several languages ({named}): make one document of each")
     return XliffDocument(xml, xml.root.attributes.get("version", "1.2").startswith("2"))
+
+
+def _file_languages(root: Element) -> list[tuple[str, str]]:
+    """Different source and target languages of the <file> elements of version 1, '' where one is not named."""
+    files = [element.attributes for element in root.all("file")]
+    return list(dict.fromkeys((item.get("source-language", ""), item.get("target-language", "")) for item in files))
