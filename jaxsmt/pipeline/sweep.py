@@ -45,7 +45,7 @@ def sweep_report(
         return ""
     tables, figures = [], {}
     for title, sets in _texts(_sets(jobs), groups or {}).items():
-        results = _compare(sets, systems, config)
+        results = compare_jobs(sets, systems, config)
         tables.append(f"{title}\n{comparison_table(results)}")
         figures[title] = _as_json(results)
     text = "\n".join(tables)
@@ -84,7 +84,8 @@ def _texts(sets: Sequence[Set], groups: Mapping[str, Sequence[str]]) -> dict[str
     return texts
 
 
-def _compare(sets: Sequence[Set], systems: Mapping[str, Sequence[Path]], config: CompareConfig | None) -> Results:
+def compare_jobs(sets: Sequence[Set], systems: Mapping[str, Sequence[Path]], config: CompareConfig | None) -> Results:
+    """Scores of systems, each with the output folders of its runs, on some sets taken as one text."""
     first = next(iter(systems.values()))[0]
     files = [reference_file(first, part, name) for part, name in sets]
     references = [[line] for file in files for line in read_lines(str(file), may_be_empty=True)]

@@ -27,6 +27,7 @@ GROUPS = {
     "adapt": "adaptation after tuning",
     "consensus": "translations chosen by score, or by minimum Bayes risk",
     "evaluate": "the test of significance",
+    "experiment": "the comparison of a paper",
     "device": "where programs run: processor, GPU or TPU, and how much of its memory they use",
 }
 REFUSED = {
@@ -89,7 +90,7 @@ def command_help(command: str) -> str:
 
 def _group_lines(group: str, choices: Sequence[str], default: str) -> list[str]:
     named = ", ".join(f"{choice}*" if choice == default else choice for choice in choices)
-    return textwrap.wrap(f"  {group + '=':10}{named}  ({GROUPS[group]})", WIDTH, subsequent_indent=" " * 12)
+    return textwrap.wrap(f"  {group + '=':9} {named}  ({GROUPS[group]})", WIDTH, subsequent_indent=" " * 12)
 
 
 def _stripped(lines: list[str]) -> list[str]:
