@@ -15,7 +15,7 @@ from jaxsmt.pipeline.config.folder import choices_of, conf_folder
 from jaxsmt.pipeline.experiments.adaptation import AdaptationConfig
 from jaxsmt.pipeline.experiments.config import Claim, Figures, read_experiment
 from jaxsmt.pipeline.experiments.page import RESULTS, explanation
-from jaxsmt.pipeline.experiments.systems import last_words
+from jaxsmt.pipeline.experiments.systems import as_overrides, last_words
 from jaxsmt.pipeline.experiments.tables import Cell, ResultTable, as_markdown, as_text, as_tsv, outcomes
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, write_corpus
@@ -76,6 +76,13 @@ def test_a_direction_is_that_of_the_metric(lower, same):
     stated = Claim("new is better", "bleu", ("new", "a"), ("base", "a"), 7.0)
     assert outcomes([stated], [of_paper])[0].paper == 7.0
     assert outcomes([Claim("no such row", "bleu", ("sea", "a"), ("base", "a"))], [table()]) == []
+
+
+def test_values_become_overrides():
+    values = {"a": 1, "b": {"c": [1, None, "x"], "d": True}, "tune": "mert"}
+    assert as_overrides(values) == ["a=1", "b.c=[1,null,x]", "b.d=true", "tune=mert"]
+    config = compose_config("experiment", ["train.tune=mert", "train.loop.max_iterations=3"])
+    assert as_overrides(config.train) == ["tune=mert", "loop.max_iterations=3"]
 
 
 def test_of_overrides_of_a_key_the_last_counts():

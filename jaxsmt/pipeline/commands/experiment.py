@@ -16,7 +16,14 @@ from jaxsmt.pipeline.config.rooms import check_known, plain, room_config
 from jaxsmt.pipeline.experiments.adaptation import AdaptationConfig, adaptation_tables
 from jaxsmt.pipeline.experiments.config import Experiment, read_experiment
 from jaxsmt.pipeline.experiments.page import page, printed
-from jaxsmt.pipeline.experiments.systems import Trainings, member_table, run_systems, scored_texts, system_tables
+from jaxsmt.pipeline.experiments.systems import (
+    Trainings,
+    as_overrides,
+    member_table,
+    run_systems,
+    scored_texts,
+    system_tables,
+)
 from jaxsmt.pipeline.experiments.tables import ResultTable, as_json, as_tsv, outcomes
 
 
@@ -28,7 +35,8 @@ def experiment(config: DictConfig) -> float:
         systems = {place: told for place, told in chosen.systems.items() if chosen.demo.has(place)}
         chosen = dataclasses.replace(chosen, systems=systems, train=(*chosen.train, *chosen.demo.train))
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
-    trainings = Trainings(corpus, (*chosen.train, *config.train), work_dir, output_dir, tuple(config.seeds))
+    told = (*chosen.train, *as_overrides(plain(config.train)))
+    trainings = Trainings(corpus, told, work_dir, output_dir, tuple(config.seeds))
     sources = corpus_sources(OmegaConf.create({"corpus": corpus}), work_dir)
     tables, details = _system_results(chosen, trainings, sources, room_config(CompareConfig, config.evaluate))
     if chosen.adaptation:
@@ -82,5 +90,5 @@ def _command(config: DictConfig) -> str:
     """What leads to this run again: the choices that were made, without folders."""
     parts = [f"experiment={config.experiment.name}", f"corpus={config.corpus.name}"]
     parts += [f"seeds=[{','.join(map(str, config.seeds))}]"] if list(config.seeds) != [1] else []
-    parts += [f"train=[{','.join(config.train)}]"] if config.train else []
+    parts += [f"train.{override}" for override in as_overrides(plain(config.train))]
     return "jaxsmt experiment " + " ".join(shlex.quote(part) if " " in part else part for part in parts)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hydra import compose
 from omegaconf import DictConfig, OmegaConf
@@ -60,6 +61,23 @@ class Trainings:
 def last_words(overrides: Sequence[str]) -> list[str]:
     """Of overrides of one key the last, which Hydra would refuse to choose."""
     return list({override.partition("=")[0]: override for override in overrides}.values())
+
+
+def as_overrides(values: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Nested values as a command line would give them: {'a': {'b': [1, None]}} is a.b=[1,null]."""
+    found: list[str] = []
+    for key, value in values.items():
+        inner = isinstance(value, Mapping)
+        found += as_overrides(value, f"{prefix}{key}.") if inner else [f"{prefix}{key}={_as_value(value)}"]
+    return found
+
+
+def _as_value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{','.join(map(_as_value, value))}]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value)
 
 
 def _as_file(name: str) -> str:

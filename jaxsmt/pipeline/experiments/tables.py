@@ -17,7 +17,7 @@ class Cell:
     stars: str = ""
 
     def __str__(self) -> str:
-        spread = f" ± {self.spread:.2f}" if self.spread else ""
+        spread = f" ± {self.spread:.2f}" if round(self.spread, 2) else ""
         return f"{self.value:.2f}{spread}{self.stars}"
 
 
