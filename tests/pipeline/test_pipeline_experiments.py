@@ -13,7 +13,7 @@ from jaxsmt.pipeline.commands.experiment import experiment, experiment_corpus
 from jaxsmt.pipeline.commands.train import corpus_sources
 from jaxsmt.pipeline.config.folder import choices_of, conf_folder
 from jaxsmt.pipeline.experiments.adaptation import AdaptationConfig
-from jaxsmt.pipeline.experiments.config import Claim, Figures, read_experiment
+from jaxsmt.pipeline.experiments.config import Claim, Figures, on_demo, read_experiment
 from jaxsmt.pipeline.experiments.page import RESULTS, explanation
 from jaxsmt.pipeline.experiments.systems import as_overrides, last_words
 from jaxsmt.pipeline.experiments.tables import Cell, ResultTable, as_markdown, as_text, as_tsv, outcomes
@@ -85,6 +85,18 @@ def test_values_become_overrides():
     assert as_overrides(config.train) == ["tune=mert", "loop.max_iterations=3"]
 
 
+def test_the_demo_has_fewer_and_smaller_systems():
+    values = {
+        "name": "x", "train": ["a=1"], "members": {"bag": ["d=4"]},
+        "systems": {"one": {"u": ["b=2"], "v": ["b=3"]}, "two": {"u": []}, "bag": {"u": ["d=4"]}},
+        "demo": {"train": ["a=5"], "without": ["two", "one, v"], "rows": {"bag": ["d=6"]}},
+    }  # fmt: skip
+    found = on_demo(read_experiment(OmegaConf.create(values)))
+    assert found.train == ("a=1", "a=5")
+    assert found.systems == {("one", "u"): ("b=2",), ("bag", "u"): ("d=4", "d=6")}
+    assert found.members == {"bag": ("d=4", "d=6")}
+
+
 def test_of_overrides_of_a_key_the_last_counts():
     assert last_words(["tune=mert", "a.b=1", "tune=mira"]) == ["tune=mira", "a.b=1"]
 
@@ -122,9 +134,9 @@ def test_claims_are_what_the_figures_say(name):
 @pytest.mark.parametrize("corpus", ["demo", "it_legal"])
 def test_every_training_composes(name, corpus):
     _, own = chosen(name)
-    told = (*own.train, *(own.demo.train if corpus == "demo" else ()))
+    own = on_demo(own) if corpus == "demo" else own
     for overrides in {*own.systems.values(), *own.members.values()} or {()}:
-        compose_config("train", [f"corpus={corpus}", "tune.seed=1", *last_words([*told, *overrides])])
+        compose_config("train", [f"corpus={corpus}", "tune.seed=1", *last_words([*own.train, *overrides])])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,5 @@
 """`jaxsmt experiment`: the comparison of a paper, with its own figures and whether the directions are the same."""
 
-import dataclasses
 import json
 import shlex
 from pathlib import Path
@@ -14,7 +13,7 @@ from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.pipeline.commands.train import Sources, corpus_sources
 from jaxsmt.pipeline.config.rooms import check_known, plain, room_config
 from jaxsmt.pipeline.experiments.adaptation import AdaptationConfig, adaptation_tables
-from jaxsmt.pipeline.experiments.config import Experiment, read_experiment
+from jaxsmt.pipeline.experiments.config import Experiment, on_demo, read_experiment
 from jaxsmt.pipeline.experiments.page import page, printed
 from jaxsmt.pipeline.experiments.systems import (
     Trainings,
@@ -32,8 +31,7 @@ def experiment(config: DictConfig) -> float:
     chosen = read_experiment(config.experiment)
     corpus = experiment_corpus(config, chosen)
     if corpus.demo:
-        systems = {place: told for place, told in chosen.systems.items() if chosen.demo.has(place)}
-        chosen = dataclasses.replace(chosen, systems=systems, train=(*chosen.train, *chosen.demo.train))
+        chosen = on_demo(chosen)
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
     told = (*chosen.train, *as_overrides(plain(config.train)))
     trainings = Trainings(corpus, told, work_dir, output_dir, tuple(config.seeds))

@@ -1,5 +1,6 @@
 """What an experiment is: conf/experiment/<name>.yaml read into frozen dataclasses."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,12 +41,13 @@ class Claim:
 
 @dataclass(frozen=True)
 class OnDemo:
-    """train: what trainings are told besides; corpus: which of its texts are taken, all of a part that is not named;
-    without: rows, and places 'row, column', that are left out."""
+    """train: what trainings are told besides; rows: those of some rows; corpus: which of its texts are taken, all of
+    a part that is not named; without: rows, and places 'row, column', that are left out."""
 
     train: tuple[str, ...] = ()
     corpus: Mapping[str, Any] = field(default_factory=dict)
     without: frozenset[str] = frozenset()
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def has(self, place: Place) -> bool:
         row, column = place
@@ -74,6 +76,18 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
 
 
+def on_demo(experiment: Experiment) -> Experiment:
+    """The experiment with what is different on the demo."""
+    demo = experiment.demo
+    systems = {
+        (row, column): (*told, *demo.rows.get(row, ()))
+        for (row, column), told in experiment.systems.items()
+        if demo.has((row, column))
+    }
+    members = {name: (*told, *demo.rows.get(name, ())) for name, told in experiment.members.items()}
+    return dataclasses.replace(experiment, train=(*experiment.train, *demo.train), systems=systems, members=members)
+
+
 def read_experiment(node: DictConfig) -> Experiment:
     """The experiment of a configuration; raises UserError where it makes no sense."""
     values = plain(node)
@@ -98,7 +112,8 @@ def read_experiment(node: DictConfig) -> Experiment:
 
 def _demo(values: Mapping[str, Any]) -> OnDemo:
     without = frozenset(str(name) for name in values.get("without") or ())
-    return OnDemo(tuple(values.get("train") or ()), values.get("corpus") or {}, without)
+    rows = {str(row): tuple(told) for row, told in (values.get("rows") or {}).items()}
+    return OnDemo(tuple(values.get("train") or ()), values.get("corpus") or {}, without, rows)
 
 
 def _figures(entry: Mapping[str, Any]) -> Figures:
