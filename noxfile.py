@@ -80,3 +80,10 @@ def check(session: nox.Session) -> None:
     session.install("-e", ".[check]")
     session.run("ruff", "check")
     session.run("mypy")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The documentation as a site in build/site; a link or an anchor that leads nowhere is an error."""
+    session.install("-e", ".[docs]")
+    session.run("mkdocs", "build", "--strict")

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 from measure import measured, print_figures
-from scarce_comparison import Comparison, ComparisonConfig, compare, comparison_text, precision_text, sweep
 from scarce_plots import plot_comparison, plot_sweep, plot_times
 
+from jaxsmt.adapt.bpa.comparison import Comparison, ComparisonConfig, compare, comparison_text, precision_text, sweep
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.common.device import setup_device
 from jaxsmt.common.files import write_text

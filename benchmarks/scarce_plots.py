@@ -12,7 +12,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_file
 
 if TYPE_CHECKING:
-    from scarce_comparison import Comparison
+    from jaxsmt.adapt.bpa.comparison import Comparison
 
 _MARKERS = "os^vDPX*<>hd"
 

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from jaxsmt import __version__
 from jaxsmt.pipeline.config.help import command_help, overview
 
-COMMANDS = ("train", "decode", "align", "lm", "extract", "compare", "tune-lists", "adapt-lists", "consensus-lists")
+COMMANDS = (
+    "train", "decode", "align", "lm", "extract", "compare", "tune-lists", "adapt-lists", "consensus-lists",
+    "experiment",
+)  # fmt: skip
 HELP = ("--help", "-h", "help")
 
 

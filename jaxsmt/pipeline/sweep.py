@@ -33,7 +33,7 @@ class ComparisonCallback(Callback):
         folder = Path(config.hydra.sweep.dir)
         groups = {str(name): list(sets) for name, sets in config.corpus.groups.items()}
         settings = room_config(CompareConfig, config.evaluate)
-        compared = compare_jobs(folder, settings, groups)
+        compared = compare_sweep(folder, settings, groups)
         report = sweep_report(folder, settings, groups, compared)
         if report:
             print(report, end="")
@@ -47,13 +47,13 @@ def sweep_jobs(folder: Path) -> list[Path]:
     return sorted((path.parent for path in folder.glob("*/scores.json")), key=lambda path: int(path.name))
 
 
-def compare_jobs(
+def compare_sweep(
     folder: Path, config: CompareConfig | None = None, groups: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, Results]:
     """The settings of a sweep on every text, by its title; groups: sets that are scored as one as well, by name."""
     jobs = sweep_jobs(folder)
     systems = _group(jobs)
-    return {title: _compare(sets, systems, config) for title, sets in _texts(_sets(jobs), groups or {}).items()}
+    return {title: compare_jobs(sets, systems, config) for title, sets in _texts(_sets(jobs), groups or {}).items()}
 
 
 def sweep_report(
@@ -62,11 +62,11 @@ def sweep_report(
 ) -> str:  # fmt: skip
     """Compares the jobs of a sweep set by set; the table and its figures are also written to the folder.
 
-    compared: what `compare_jobs` found, where that is known already.
+    compared: what `compare_sweep` found, where that is known already.
     """
     if len(_group(sweep_jobs(folder))) < 2:
         return ""
-    found = compare_jobs(folder, config, groups) if compared is None else compared
+    found = compare_sweep(folder, config, groups) if compared is None else compared
     text = "\n".join(f"{title}\n{comparison_table(results)}" for title, results in found.items())
     figures = {title: _as_json(results) for title, results in found.items()}
     write_text(folder / TABLE, text)
@@ -141,7 +141,8 @@ def _texts(sets: Sequence[Set], groups: Mapping[str, Sequence[str]]) -> dict[str
     return texts
 
 
-def _compare(sets: Sequence[Set], systems: Mapping[str, Sequence[Path]], config: CompareConfig | None) -> Results:
+def compare_jobs(sets: Sequence[Set], systems: Mapping[str, Sequence[Path]], config: CompareConfig | None) -> Results:
+    """Scores of systems, each with the output folders of its runs, on some sets taken as one text."""
     first = next(iter(systems.values()))[0]
     files = [reference_file(first, part, name) for part, name in sets]
     references = [[line] for file in files for line in read_lines(str(file), may_be_empty=True)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.demo import write_demo
@@ -188,7 +188,7 @@ def model_sides(config: DictConfig, text: TextConfig, texts: list[ComponentText]
 def corpus_sources(config: DictConfig, work_dir: Path) -> Sources:
     """The bitexts of the corpus by part (components, dev, adapt, test) and name; the demo is written to files first."""
     if config.corpus.demo:
-        return _demo_sources(work_dir / "demo", config.corpus.source_language, config.corpus.target_language)
+        return _demo_sources(config, work_dir / "demo")
     parts = ("components", "dev", "adapt", "test")
     return {part: {str(name): bitext_source(config, part, name) for name in config.corpus[part]} for part in parts}
 
@@ -213,13 +213,17 @@ def check_names(sources: Sources, tm: TmConfig, extract: ExtractConfig) -> None:
             raise UserError(f"two of corpus.components, tm.folders and tm.tables are called '{name}': rename one")
 
 
-def _demo_sources(folder: Path, source_language: str, target_language: str) -> Sources:
+def _demo_sources(config: DictConfig, folder: Path) -> Sources:
+    """The demo's domains, or of a part of the corpus those that it names; texts to adapt to are development sets."""
     files = write_demo(folder)
-
-    def spec(domain: str, split: str) -> BitextSource:
-        source, target = files[domain][split]
-        return BitextSource(str(source), str(target), source_language=source_language, target_language=target_language)
-
-    splits = {"components": "train", "dev": "dev", "test": "test"}
-    found = {part: {domain: spec(domain, split) for domain in files} for part, split in splits.items()}
-    return {**found, "adapt": {}}
+    splits = {"components": "train", "dev": "dev", "adapt": "dev", "test": "test"}
+    found: Sources = {part: {} for part in splits}
+    for part, split in splits.items():
+        for name in [*config.corpus[part]] or ([] if part == "adapt" else files):
+            if name not in files:
+                raise UserError(f"corpus.{part}.{name}: the demo has no such domain, choose of {', '.join(files)}")
+            source, target = map(str, files[name][split])
+            given = {part: {name: {"source": source, "target": target, **(config.corpus[part].get(name) or {})}}}
+            languages = {side: config.corpus[side] for side in ("source_language", "target_language")}
+            found[part][name] = bitext_source(OmegaConf.create({"corpus": {**languages, **given}}), part, name)
+    return found

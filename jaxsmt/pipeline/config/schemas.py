@@ -239,6 +239,23 @@ class TrainSchema:
 
 
 @dataclass
+class ExperimentSchema:
+    """Everything `jaxsmt experiment` can be told; `read_experiment` checks what an experiment has."""
+
+    experiment: dict[str, Any] = field(default_factory=dict)
+    corpus: CorpusSchema = field(default_factory=CorpusSchema)
+    evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
+    train: dict[str, Any] = field(default_factory=dict)
+    seeds: list[int] = field(default_factory=lambda: [1])
+    work_dir: str = MISSING
+    output_dir: str = MISSING
+    page: str = MISSING
+    device: DeviceSchema = field(default_factory=DeviceSchema)
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass
 class ListTuningSchema:
     """Everything list_tuning can be told."""
 
@@ -310,6 +327,7 @@ def register_schemas() -> None:
     store.store(name="adapt_lists_schema", node=_with_open_nodes(ListAdaptationSchema, "adapt"))
     store.store(name="consensus_lists_schema", node=_with_open_nodes(ListConsensusSchema, "consensus"))
     store.store(name="compare_schema", node=ComparisonSchema)
+    store.store(name="experiment_schema", node=_with_open_nodes(ExperimentSchema, "train"))
 
 
 def _with_open_nodes(schema: type, *groups: str) -> DictConfig:

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, TER
 
-from benchmarks.scarce_comparison import (
+from benchmarks.scarce_plots import plot_comparison, plot_sweep, plot_times
+from jaxsmt.adapt.bpa.adaptation import adapt
+from jaxsmt.adapt.bpa.comparison import (
     METHODS,
     Comparison,
     ComparisonConfig,
@@ -19,8 +21,6 @@ from benchmarks.scarce_comparison import (
     precision_text,
     sweep,
 )
-from benchmarks.scarce_plots import plot_comparison, plot_sweep, plot_times
-from jaxsmt.adapt.bpa.adaptation import adapt
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.bpa.rerank import rerank
 from jaxsmt.common.errors import UserError
