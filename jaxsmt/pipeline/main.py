@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from jaxsmt import __version__
+from jaxsmt.common.devices.threads import fix_threads
 from jaxsmt.pipeline.config.help import command_help, overview
 
 COMMANDS = ("train", "decode", "align", "lm", "extract", "compare", "tune-lists", "adapt-lists", "consensus-lists")
@@ -34,6 +35,7 @@ def run(command: str, arguments: Sequence[str] | None = None) -> None:
     if any(argument in HELP[:2] for argument in arguments):
         print(command_help(command), end="")
         return
+    fix_threads()
     # only here, since JAX takes a second to come
     from jaxsmt.pipeline.config.keys import known_keys, register_schema_of
     from jaxsmt.pipeline.config.launch import launch
