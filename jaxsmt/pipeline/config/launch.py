@@ -55,6 +55,10 @@ def launch(name: str, job: Callable[[DictConfig], Any], arguments: list[str], ke
         if wants_traceback:
             raise
         _exit(explain(error, keys()))
+    except OSError as error:  # Hydra keeps a copy of the configuration, and may find no room for it
+        if wants_traceback:
+            raise
+        _exit(_explain_system(error))
 
 
 def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
@@ -86,7 +90,7 @@ def _explain_system(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
     where = f"'{names[0]}': " if names else ""
-    advice = {errno.ENOSPC: "make room, or choose another folder", errno.EDQUOT: "make room, or choose another folder"}
+    advice = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or choose another folder")
     what_to_do = advice.get(error.errno or 0, "check the path and its permissions")
     return f"{where}{reason}; {what_to_do} (debug=true shows more)"
 
