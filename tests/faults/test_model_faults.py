@@ -11,17 +11,9 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import MANIFEST, write_manifest
 from jaxsmt.model.folder import SETTINGS
 from jaxsmt.pipeline.commands.train import train
+from tests.faults.conftest import QUICK
 from tests.faults.damage import DAMAGE, damage_model, damage_store, flipped
 from tests.pipeline.small_corpus import files_below, train_config, write_corpus
-
-QUICK = ("align=ibm1", "align.ibm1_iterations=2", "lm=trigram", "translate=[]")
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("faults")
-    train(train_config(folder, [*write_corpus(folder / "corpus"), *QUICK]))
-    return folder
 
 
 @pytest.fixture

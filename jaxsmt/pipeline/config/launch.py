@@ -46,19 +46,24 @@ def launch(name: str, job: Callable[[DictConfig], Any], arguments: list[str], ke
     Plugins.instance().register(WorkingFolder)
     sys.argv = arguments  # where Hydra looks
 
+    is_started = False
+
     def task(config: DictConfig) -> Any:
+        nonlocal is_started
+        is_started = True
         return run_job(job, config)
 
     try:
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)(task)()
-    except (HydraException, OmegaConfBaseException) as error:
-        if wants_traceback:
+    except Exception as error:
+        # before the job starts Hydra stumbles over mistakes of users alone: it raises TypeError for device=[1], and
+        # OSError where it finds no room for its copy of the configuration
+        is_mistake = not is_started or isinstance(error, HydraException | OmegaConfBaseException | OSError)
+        if wants_traceback or not is_mistake:
             raise
+        if isinstance(error, OSError) and not isinstance(error, HydraException):
+            _exit(_explain_system(error))
         _exit(explain(error, keys()))
-    except OSError as error:  # Hydra keeps a copy of the configuration, and may find no room for it
-        if wants_traceback:
-            raise
-        _exit(_explain_system(error))
 
 
 def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
