@@ -18,7 +18,7 @@ from jaxsmt.common.device import device_name
 from jaxsmt.common.files import write_text
 
 FOLDER = Path(__file__).resolve().parent
-LEFT_OUT = {"run_all", "scarce"}  # scarce.py needs a trained model
+LEFT_OUT = {"run_all", "scarce", "soak"}  # scarce.py needs a trained model, soak.py measures no speed
 
 
 def benchmarks() -> list[str]:

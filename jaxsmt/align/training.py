@@ -141,8 +141,9 @@ def _pass(
     bitext: Bitext, cells: Cells, pairs: WordPairs, step: Callable[..., tuple], label: str
 ) -> tuple[LexiconCounts, BatchSums, Found]:
     """One E-step over the text."""
-    counts: list[LexiconCounts] = []
-    lanes = [_counted_lane(bitext, cells, lane, pairs, counts, step) for lane in _lanes(cells)]
+    numbers = _lanes(cells)
+    counts = [zero_counts(pairs) for _ in numbers]
+    lanes = [_counted_lane(bitext, cells, lane, counts, place, step) for place, lane in enumerate(numbers)]
     done = dict(track(in_lanes(lanes), label, len(cells.batches)))
     sums = add_sums([done[number][0] for number in range(len(done))])
     found = [(batch, done[number][1]) for number, batch in enumerate(cells.batches)]
@@ -150,19 +151,16 @@ def _pass(
 
 
 def _counted_lane(
-    bitext: Bitext, cells: Cells, lane: list[int], pairs: WordPairs, finished: list[LexiconCounts],
-    step: Callable[..., tuple],
-) -> Iterator[tuple[int, tuple[BatchSums, FoundLinks]]]:  # fmt: skip
-    """Expected counts of some batches go to `finished`; yields the rest of what each of them gives.
+    bitext: Bitext, cells: Cells, lane: list[int], counts: list[LexiconCounts], place: int, step: Callable[..., tuple]
+) -> Iterator[tuple[int, tuple[BatchSums, FoundLinks]]]:
+    """Adds expected counts of some batches to `counts[place]`; yields the rest of what each of them gives.
 
-    Two lanes' counts are added up, which does not depend on the order in which they finish.
+    Every lane has a place of its own, so the lanes' counts are added up in one order, whichever finishes first.
     """
-    counts = zero_counts(pairs)
     for number in lane:
-        counts, part, found = step(counts, _padded(bitext, cells, number))
+        counts[place], part, found = step(counts[place], _padded(bitext, cells, number))
         jax.block_until_ready(part)  # a lane runs ahead of its device by nothing: the progress bar is true
         yield number, (part, found)
-    finished.append(counts)
 
 
 def _aligned_lane(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jax
 
+from jaxsmt.common.devices.threads import fix_threads
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import cache_folder
 from jaxsmt.common.settings import check_choices
@@ -53,8 +54,8 @@ _sizes_for: str | None = None
 def setup_device(config: DeviceConfig | None = None) -> None:
     """Prepares JAX as the configuration says, with the persistent compilation cache: a second process starts warm.
 
-    Kind, memory and determinism must be known before JAX first uses a device; a later change of the kind is an error.
-    The cache lies in jaxsmt.common.files.cache_folder.
+    Kind, memory, determinism and threads must be known before JAX first uses a device; a later change of the kind is an
+    error. The cache lies in jaxsmt.common.files.cache_folder.
     """
     global _settings
     folder = cache_folder() / "compiled"
@@ -66,6 +67,7 @@ def setup_device(config: DeviceConfig | None = None) -> None:
     jax.config.update("jax_default_matmul_precision", _settings.precision)
     if not any(variable in os.environ for variable in FRACTION_VARIABLES):
         os.environ[FRACTION_VARIABLES[0]] = str(_settings.memory_fraction)
+    fix_threads()
     flags = os.environ.get("XLA_FLAGS", "").split()
     if _settings.deterministic and DETERMINISTIC_FLAG not in flags:
         os.environ["XLA_FLAGS"] = " ".join([*flags, DETERMINISTIC_FLAG])

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 
 from jaxsmt import __version__
+from jaxsmt.common.devices.threads import fix_threads
 from jaxsmt.pipeline.config.help import command_help, overview
 
 COMMANDS = (
@@ -40,6 +41,7 @@ def run(command: str, arguments: Sequence[str] | None = None) -> None:
         return
     if "debug=true" not in arguments and not sys.warnoptions:
         warnings.simplefilter("ignore")  # they are for developers of libraries, who ask for them
+    fix_threads()
     # only here, since JAX takes a second to come
     from jaxsmt.pipeline.config.keys import known_keys, register_schema_of
     from jaxsmt.pipeline.config.launch import launch

@@ -11,16 +11,9 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import MANIFEST, write_manifest
 from jaxsmt.model.folder import SETTINGS
 from jaxsmt.pipeline.commands.train import train
+from tests.faults.conftest import QUICK
+from tests.faults.damage import DAMAGE, damage_model, damage_store, flipped
 from tests.pipeline.small_corpus import files_below, train_config, write_corpus
-
-QUICK = ("align=ibm1", "align.ibm1_iterations=2", "lm=trigram", "translate=[]")
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("faults")
-    train(train_config(folder, [*write_corpus(folder / "corpus"), *QUICK]))
-    return folder
 
 
 @pytest.fixture
@@ -29,32 +22,17 @@ def model(trained, tmp_path):
     return tmp_path / "model"
 
 
-def flipped(data, position):
-    return data[:position] + bytes([data[position] ^ (1 << position % 8)]) + data[position + 1 :]
+def test_no_damage_to_a_model_goes_unnoticed(model):
+    found = damage_model(model, dict.fromkeys(DAMAGE, 2), np.random.default_rng(0))
+    assert found.number > 100
+    assert (found.silent, found.tracebacks) == ([], [])
 
 
-DAMAGE = {
-    "flipped": lambda data, rng: flipped(data, int(rng.integers(len(data)))),
-    "truncated": lambda data, rng: data[: int(rng.integers(len(data)))],
-    "emptied": lambda data, rng: b"",
-    "longer": lambda data, rng: data + b" ",
-    "removed": lambda data, rng: None,
-}
-
-
-@pytest.mark.parametrize("kind", DAMAGE)
-def test_no_damage_goes_unnoticed(model, kind):
-    rng = np.random.default_rng(0)
-    for name, data in sorted(files_below(model).items()):
-        if kind == "longer" and name == MANIFEST:
-            continue  # white space behind JSON says nothing
-        for _ in range(3 if data else 0):
-            damaged = DAMAGE[kind](data, rng)
-            (model / name).unlink() if damaged is None else (model / name).write_bytes(damaged)
-            with pytest.raises(UserError, match=r"train|not a model folder"):
-                jaxsmt.load_model(model)
-            (model / name).write_bytes(data)
-    jaxsmt.load_model(model)
+def test_damage_to_a_store_is_named_and_built_again(trained, tmp_path):
+    shutil.copytree(trained / "artefacts", tmp_path / "artefacts")
+    found = damage_store(tmp_path / "artefacts", dict.fromkeys(DAMAGE, 1), np.random.default_rng(0))
+    assert found.number > 100
+    assert (found.silent, found.tracebacks) == ([], [])
 
 
 def test_the_damaged_file_is_named(model):

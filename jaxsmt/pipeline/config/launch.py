@@ -46,14 +46,23 @@ def launch(name: str, job: Callable[[DictConfig], Any], arguments: list[str], ke
     Plugins.instance().register(WorkingFolder)
     sys.argv = arguments  # where Hydra looks
 
+    is_started = False
+
     def task(config: DictConfig) -> Any:
+        nonlocal is_started
+        is_started = True
         return run_job(job, config)
 
     try:
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)(task)()
-    except (HydraException, OmegaConfBaseException) as error:
-        if wants_traceback:
+    except Exception as error:
+        # before the job starts Hydra stumbles over mistakes of users alone: it raises TypeError for device=[1], and
+        # OSError where it finds no room for its copy of the configuration
+        is_mistake = not is_started or isinstance(error, HydraException | OmegaConfBaseException | OSError)
+        if wants_traceback or not is_mistake:
             raise
+        if isinstance(error, OSError) and not isinstance(error, HydraException):
+            _exit(_explain_system(error))
         _exit(explain(error, keys()))
 
 
@@ -86,7 +95,7 @@ def _explain_system(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
     where = f"'{names[0]}': " if names else ""
-    advice = {errno.ENOSPC: "make room, or choose another folder", errno.EDQUOT: "make room, or choose another folder"}
+    advice = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or choose another folder")
     what_to_do = advice.get(error.errno or 0, "check the path and its permissions")
     return f"{where}{reason}; {what_to_do} (debug=true shows more)"
 

@@ -1,0 +1,44 @@
+"""Bad settings and damaged files, as data: what each is, and the sentence that it gets."""
+
+from dataclasses import dataclass
+
+from jaxsmt.model.folder import SETTINGS
+
+
+@dataclass(frozen=True)
+class BadSetting:
+    """One mistake: the command with its overrides, in a folder with a trained `model`, and a part of what is said.
+
+    damage: a file of the model that is cut in two; '' for none.
+    """
+
+    name: str
+    command: str
+    what: str
+    sentence: str
+    overrides: tuple[str, ...] = ()
+    damage: str = ""
+    code: int = 1
+
+
+CASES = (
+    BadSetting("misspelled", "train", "a misspelled key: `extract.max_phrase_lenght=5`",
+               "unknown configuration key 'extract.max_phrase_lenght': did you mean 'extract.max_phrase_length'?",
+               ("extract.max_phrase_lenght=5",)),
+    BadSetting("no choice", "train", "a choice that does not exist: `extract=hierro`",
+               "is not a choice: did you mean 'hiero'?; choose from hiero, phrase", ("extract=hierro",)),
+    BadSetting("wrong type", "train", "a word where a number belongs: `extract.max_phrase_length=seven`",
+               "configuration key 'extract.max_phrase_length': Value 'seven'", ("extract.max_phrase_length=seven",)),
+    BadSetting("too large", "train", "a number out of range: `extract.max_phrase_length=70`",
+               "extract.max_phrase_length is 70: give a number from 1 to 8", ("extract.max_phrase_length=70",)),
+    BadSetting("no text", "train", "no text: `corpus=files` alone", "corpus.components is empty", ("corpus=files",)),
+    BadSetting("no model", "decode", "a folder that is no model", "'nowhere' is not a model folder",
+               ("model_dir=nowhere",)),
+    BadSetting("cut settings", "decode", "a model whose `model.json` was cut off", "is damaged: train the model again",
+               ("model_dir=model",), SETTINGS),
+    BadSetting("cut text", "decode", "a model with a file that was cut off",
+               "not what was written when the model was trained, so it is damaged or incomplete", ("model_dir=model",),
+               "components/kitchen/source.vocabulary"),
+    BadSetting("half of two", "decode", "`nbest=5` without `nbest_output=`", "nbest and nbest_output go together",
+               ("model_dir=model", "nbest=5")),
+)  # fmt: skip

@@ -1,0 +1,67 @@
+"""Processes that are killed at a rename, that race on one store, and that find the disk full."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.faults.forked import Forker, Job
+from tests.faults.kills import QUICK, differing_files, killed_and_whole, races
+from tests.pipeline.small_corpus import write_corpus
+
+
+@pytest.fixture(scope="module")
+def forker(tmp_path_factory):
+    with Forker(tmp_path_factory.mktemp("forker")) as started:
+        yield started
+
+
+def test_killed_at_renames_and_started_again_the_bytes_are_the_same(forker, tmp_path):
+    found = killed_and_whole(forker, tmp_path, stride=40, only=("train",))
+    assert found.number >= 5
+    assert found.differing == []
+
+
+def test_processes_that_race_on_a_store_all_succeed(forker, tmp_path):
+    found = races(forker, tmp_path, 4)  # two and three processes, of one host and of two
+    assert found.failures == []
+
+
+@pytest.mark.parametrize("largest", [3_000, 30_000])
+def test_a_disk_that_is_full_is_one_sentence_and_nothing_half_written_stays(forker, tmp_path, largest):
+    corpus = [part for part in write_corpus(tmp_path / "corpus") if "travel" not in part]
+    folder = tmp_path / "run"
+    arguments = ["train", *corpus, *QUICK, "translate=[]", f"work_dir={folder}"]
+    full = forker.run(Job(arguments, largest_file=largest))[0]
+    assert full.is_sentence, full
+    assert not (folder / "model").exists()
+    assert not list(folder.glob("**/.*"))
+    assert forker.run(Job(arguments))[0].code == 0
+    folder.rename(tmp_path / "after")
+    assert forker.run(Job(arguments))[0].code == 0
+    assert differing_files(folder, tmp_path / "after") == []
+
+
+def test_a_small_file_system_that_fills_up(forker, tmp_path):
+    corpus, place = write_corpus(tmp_path / "corpus"), tmp_path / "small"
+    with small_file_system(place):
+        full = forker.run(Job(["train", *corpus, *QUICK, "translate=[]", f"work_dir={place / 'run'}"]))[0]
+        assert full.is_sentence, full
+        assert "space" in full.errors
+        assert not list(place.glob("run/**/.*"))
+
+
+@contextmanager
+def small_file_system(place: Path) -> Iterator[None]:
+    """A file system of a few hundred kilobytes, where one may be mounted."""
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(place)]
+    if not shutil.which("mount") or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no file system may be mounted here; files of limited size stand for it")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
