@@ -30,7 +30,6 @@ from jaxsmt.search.chart.structure import (
     GAP_ONE,
     GAP_TWO,
     GROUP_CLASS,
-    GROUP_CLASSES,
     IMPOSSIBLE,
     NO_CELL,
     NUM_CELLS,
@@ -44,7 +43,7 @@ from jaxsmt.search.chart.structure import (
     Forest,
     unpack_choice,
 )
-from jaxsmt.search.chart.tiles import ChartTiles
+from jaxsmt.search.chart.tiles import GROUP_CLASSES, ChartTiles
 
 __all__ = [
     "FIRST_ENTRY", "FIRST_GAP", "GAP_ONE", "GAP_TWO", "GROUP_CLASSES", "IMPOSSIBLE", "NO_CELL", "NUM_GROUPS",
@@ -97,7 +96,7 @@ def _fill_chunk(search: ChartSearch, chunk: Array, state: ChartState) -> ChartSt
     ranges = jax.lax.dynamic_slice_in_dim(forest.cell_groups, first_cell, size, 0)
     ranges = ranges * (jnp.arange(size) < num_cells)[:, None]
     unit = jax.lax.dynamic_slice_in_dim(forest.weight_norm, first_cell, size, 0)
-    branches = [partial(best_rules, search, most) for most in GROUP_CLASSES]
+    branches = [partial(best_rules, search, most) for most in GROUP_CLASSES if most <= search.tiles.groups]
 
     def expand(number: Array, found: EvaluatedLanes) -> EvaluatedLanes:
         """One round; both share one copy of the code that joins."""
