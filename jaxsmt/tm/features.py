@@ -93,7 +93,7 @@ def application_features(
     for first in range(0, len(weights), SENTENCES_PER_CALL):
         few = weights[first : first + SENTENCES_PER_CALL]
         begin, end = first_block[[first, first + len(few)]].tolist()
-        missing = power_of_two(len(few), 1) - len(few), power_of_two(end - begin, 4) - (end - begin)
+        missing = power_of_two(len(few), 1) - len(few), power_of_two(end - begin, 16) - (end - begin)
         tables = _mixed_tables(selection, np.pad(few, ((0, missing[0]), (0, 0), (0, 0)), constant_values=1))
         own_blocks, own_row = (
             np.pad(blocks[begin:end], ((0, missing[1]), (0, 0))),

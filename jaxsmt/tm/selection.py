@@ -9,6 +9,7 @@ from jaxsmt.tm.union import Statistics
 
 Array = Any  # on the host or on the device
 MIN_SIZE = 256  # sizes are powers of two of at least this: few shapes, few compilations
+_LEAST_ROWS = 2048  # the same of a selection, which has four sizes: small ones together would be dozens of shapes
 
 
 class Selection(NamedTuple):
@@ -35,9 +36,9 @@ def select_pairs(statistics: Statistics, pair_index: np.ndarray) -> tuple[Select
     """The selection of the pairs in pair_index [A], and the place [A] int32 of each in it."""
     pairs, place = _distinct(pair_index, len(statistics.source_index))
     sides, side_place = _distinct(statistics.source_index[pairs], statistics.source_counts.shape[1])
-    size, num_sides = power_of_two(len(pairs), MIN_SIZE), power_of_two(len(sides), MIN_SIZE)
+    size, num_sides = power_of_two(len(pairs), _LEAST_ROWS), power_of_two(len(sides), _LEAST_ROWS)
     words, factors, links = _select_factors(statistics, pairs, size)
-    pair_words, num_words = statistics.word_pairs[words], power_of_two(len(words), MIN_SIZE)
+    pair_words, num_words = statistics.word_pairs[words], power_of_two(len(words), _LEAST_ROWS)
     selection = Selection(
         joint=_columns(statistics.joint_counts, pairs, size),
         target_totals=_columns(statistics.target_counts, statistics.target_index[pairs], size),
@@ -88,7 +89,7 @@ def _select_factors(
         is_used |= used[: num_words + 2]
         is_used[links[means[-1]]] = True
     words = np.flatnonzero(is_used[:num_words])
-    width = power_of_two(len(words), MIN_SIZE)
+    width = power_of_two(len(words), _LEAST_ROWS)
     new_word = np.empty(num_words + 2, np.int32)
     new_word[words] = np.arange(len(words), dtype=np.int32)
     new_word[num_words:] = width, width + 1  # the unknown pair and nothing
@@ -98,6 +99,6 @@ def _select_factors(
         new_id[num_words + 2 + mean] = width + 2 + np.arange(len(mean), dtype=np.int32)
         factors.append(np.full((index.shape[1], size), width + 1, np.int32))
         factors[-1][:, : len(pairs)] = new_id[index].T
-        links_used.append(np.full((power_of_two(len(mean), MIN_SIZE), max(links.shape[1], 1)), width + 1, np.int32))
+        links_used.append(np.full((power_of_two(len(mean), _LEAST_ROWS), max(links.shape[1], 1)), width + 1, np.int32))
         links_used[-1][: len(mean), : links.shape[1]] = new_word[links[mean]]
     return words, factors, links_used

@@ -7,9 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.common.sizes import power_of_two
 from jaxsmt.evaluate.bleu import LENGTH, MATCHES, NUM_STATISTICS, REFERENCE_LENGTH, TOTALS
 from jaxsmt.tune.config import MiraConfig
 from jaxsmt.tune.lists import TuningLists, list_score
+
+_LEAST_LENGTH = 64  # of lists
 
 
 class MiraState(NamedTuple):
@@ -42,9 +45,9 @@ def mira(lists: TuningLists, start: np.ndarray, config: MiraConfig | None = None
     config = config or MiraConfig()
     keep = np.flatnonzero(lists.sizes > 0)
     kept = _Lists(
-        jnp.asarray(lists.features[keep] - lists.features[keep, :1], jnp.float32),
-        jnp.asarray(lists.statistics("bleu")[keep], jnp.float32),
-        jnp.asarray(lists.is_real[keep]),
+        jnp.asarray(_lengthened(lists.features[keep] - lists.features[keep, :1]), jnp.float32),
+        jnp.asarray(_lengthened(lists.statistics("bleu")[keep]), jnp.float32),
+        jnp.asarray(_lengthened(lists.is_real[keep])),
     )
     rng = np.random.default_rng(config.seed)
     state = MiraState(
@@ -58,6 +61,12 @@ def mira(lists: TuningLists, start: np.ndarray, config: MiraConfig | None = None
         scores.append(list_score(lists, averages[-1], "bleu"))
     best = int(np.argmax(scores))
     return averages[best], MiraInfo(np.array(scores), best)
+
+
+def _lengthened(array: np.ndarray) -> np.ndarray:
+    """[B, H', ...] with zeros behind [B, H, ...]: lists grow from round to round, and few sizes are compiled."""
+    missing = power_of_two(array.shape[1], _LEAST_LENGTH) - array.shape[1]
+    return np.pad(array, ((0, 0), (0, missing), *((0, 0) for _ in array.shape[2:])))
 
 
 def _first_background() -> jax.Array:

@@ -93,7 +93,7 @@ def test_lines_of_a_common_length_find_their_kernels(talk):
     _, conversation, _ = talk
     warming = Warming()
     warming.start(conversation.session, conversation.labeller).join()
-    assert [warming.wait(num) is warming.busy[size] for num, size in ((1, 8), (8, 8), (9, 16))] == [True] * 3
+    assert [warming.wait(num) is warming.busy[size] for num, size in ((1, 24), (24, 24), (25, 48))] == [True] * 3
     with warming.wait(max(COMMON_LENGTHS) + 1):  # nothing to wait for
         conversation.hear(LINES[0])
 

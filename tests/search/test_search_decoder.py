@@ -35,7 +35,7 @@ def lm_of(order):
     return random_lm(np.random.default_rng(order), order)
 
 
-@pytest.mark.parametrize(("order", "max_gaps"), [(1, 2), (2, 1), (3, 2), (3, 0), (4, 2), (4, 0)])
+@pytest.mark.parametrize(("order", "max_gaps"), [(1, 2), (3, 2), (3, 0), (4, 1)])
 def test_a_wide_beam_finds_the_best_of_all_derivations(order, max_gaps):
     random = np.random.default_rng(10 * order + max_gaps)
     table, automaton = random_table(random, 14, max_gaps), lm_of(order)
@@ -96,7 +96,7 @@ def test_component_weights_of_each_sentence_are_its_own():
     union = build_union(components)
     words = union.target_vocabulary.encode(union.target_vocabulary.words)
     text = [random.choice(words, random.integers(1, 8)).tolist() for _ in range(40)]
-    automaton = build_automaton(estimate_lm(ragged_from_rows(text), union.target_vocabulary, LmConfig(order=2)))
+    automaton = build_automaton(estimate_lm(ragged_from_rows(text), union.target_vocabulary, LmConfig(order=4)))
     decoder = make_decoder(mixed_rules(union), [LmFeatures(automaton)], SearchConfig(NARROW, max_span=5))
     source = union.source_vocabulary.encode(union.source_vocabulary.words)
     sentences = ragged_from_rows([random.choice(source, 6).tolist() for _ in range(3)])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.search.chart.structure import FIRST_ENTRY, GROUP_CLASSES
+from jaxsmt.search.chart.structure import FIRST_ENTRY
+from jaxsmt.search.chart.tiles import GROUP_CLASSES
 from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.plan.matching import match_patterns

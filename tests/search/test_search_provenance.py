@@ -115,7 +115,7 @@ def check_lists(decoder, request, expected, lm_ids, automaton):
 @pytest.mark.parametrize("name", BINS)
 def test_the_chart_finds_the_best_of_all(small, name):
     weights, scores = weighted(small, replace(search_oracle.WEIGHTS, unknown=0.07), BINS[name], 1)
-    automaton, sentences = random_lm(np.random.default_rng(2), 2), small.sentences(TEXTS)
+    automaton, sentences = random_lm(np.random.default_rng(3), 3), small.sentences(TEXTS)
     rules = provenance_rules(mixed_rules(small.union), small.union, Provenance(BINS[name]))
     decoder = make_decoder(rules, [LmFeatures(automaton, small.lm_ids)], SearchConfig(WIDE, max_span=3))
     known = {}
@@ -166,7 +166,7 @@ def test_negative_weights_of_provenance_leave_bounds_in_use(small, monkeypatch):
     monkeypatch.setattr("jaxsmt.search.plan.lists._all_pairs", refuse)
     rules = provenance_rules(mixed_rules(small.union), small.union, Provenance((1.0,)))
     decoder = make_decoder(
-        rules, [LmFeatures(random_lm(np.random.default_rng(2), 2), small.lm_ids)], SearchConfig(WIDE, max_span=3)
+        rules, [LmFeatures(random_lm(np.random.default_rng(3), 3), small.lm_ids)], SearchConfig(WIDE, max_span=3)
     )
     base = search_oracle.WEIGHTS
     request = Request(small.sentences(TEXTS), mixture=MIXTURE)

@@ -68,12 +68,12 @@ def test_rescoring_reproduces_every_score_and_feature(setting, distinct):
 def test_features_are_those_of_the_definition():
     """Two phrases, swapped by force of the weights."""
     table, orientations, automaton, random = random_setting(22, num_phrases=40)
-    sentences = random_sentences(random, [2])
+    sentences = random_sentences(random, [2, 0])
     weights = replace(WEIGHTS, distortion=-3.0)  # rewards jumps
     decoder = decoder_of(table, orientations, automaton)
     request = Request(sentences, weights=weights)
     derivation = decoder.translate(request)[0]
-    features = rescore(decoder, request, [derivation])
+    features = rescore(decoder, request, [derivation], [0])
     assert [(start, end) for start, end, _ in derivation.segments] == [(1, 2), (0, 1)]
     assert features.distortion[0] == -3  # from 0 to 1, from 2 back to 0
     assert features.phrase_penalty[0] == 2

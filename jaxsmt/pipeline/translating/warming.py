@@ -9,7 +9,7 @@ from jaxsmt.model.labelling.labellers import Labeller
 from jaxsmt.model.source_text import SourceText
 from jaxsmt.pipeline.translating.session import Session
 
-COMMON_LENGTHS = (8, 16, 24)  # words; each has kernels of its own in the stack search
+COMMON_LENGTHS = (24, 48)  # words; each has kernels of its own in the stack search
 _WORD = "\ue000"  # nobody has it in a text
 
 

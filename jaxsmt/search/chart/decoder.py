@@ -104,7 +104,7 @@ class ChartDecoder:
         def special(number: int, start: int, end: int) -> Any:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
-        tiles = self.tiles._replace(cells=plan.step)
+        tiles = self.tiles._replace(cells=plan.step, groups=plan.most_groups)
         arguments = self.lms, plan.forest, self.config.beam, self.config.table_limit, tiles, keep_edges
         if len(rows) > 1 and not fits(fill_chart, *arguments):
             return None

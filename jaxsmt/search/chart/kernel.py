@@ -26,7 +26,6 @@ from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.chart.structure import (
     FIRST_CELL,
     GROUP_CLASS,
-    GROUP_CLASSES,
     IMPOSSIBLE,
     NO_CELL,
     NUM_CELLS,
@@ -37,7 +36,7 @@ from jaxsmt.search.chart.structure import (
     Edges,
     Forest,
 )
-from jaxsmt.search.chart.tiles import ChartTiles
+from jaxsmt.search.chart.tiles import GROUP_CLASSES, ChartTiles
 
 Array = Any
 NUM_ROUNDS = 2
@@ -86,7 +85,7 @@ def _fill_chunk(search: ChartSearch, chunk: Array, state: ChartState) -> ChartSt
     ranges = jax.lax.dynamic_slice_in_dim(forest.cell_groups, first_cell, size, 0)
     ranges = ranges * (jnp.arange(size) < num_cells)[:, None]
     unit = jax.lax.dynamic_slice_in_dim(forest.weight_norm, first_cell, size, 0)
-    branches = [partial(best_rules, search, most) for most in GROUP_CLASSES]
+    branches = [partial(best_rules, search, most) for most in GROUP_CLASSES if most <= search.tiles.groups]
 
     def expand(number: Array, found: EvaluatedLanes) -> EvaluatedLanes:
         """One round; both share one copy of the code that joins."""

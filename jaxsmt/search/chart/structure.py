@@ -15,7 +15,6 @@ FIRST_GAP, SECOND_GAP = -1, -2  # parts of a rule's program that are no rows
 GAP_ONE, GAP_TWO, FIRST_ENTRY, NUM_ENTRIES = range(4)  # columns of `Forest.groups`
 FIRST_GROUP, NUM_GROUPS = range(2)  # columns of `Forest.cell_groups`
 FIRST_CELL, NUM_CELLS, GROUP_CLASS = range(3)  # columns of `Forest.chunks`
-GROUP_CLASSES = (8, 32, 128, 512)  # cells with few groups are not padded to the largest number
 _RULE_BITS, _KEPT_BITS = 11, 10
 
 

@@ -5,6 +5,9 @@ from typing import NamedTuple
 from jaxsmt.common.device import device_kind
 from jaxsmt.common.sizes import power_of_two
 
+GROUP_CLASSES = (8, 32, 128, 512)  # cells with few groups are not padded to the largest number
+FEW_GROUPS = GROUP_CLASSES[1]
+
 
 class ChartTiles(NamedTuple):
     """Of the chart search.
@@ -12,16 +15,18 @@ class ChartTiles(NamedTuple):
     cells: at most so many cells of one level are a step.
     lanes: candidates that are fetched, sorted by length and joined together.
     block: lanes that the language model scores at a time; it divides `lanes`.
+    groups: of GROUP_CLASSES those up to here are there, a program for each; FEW_GROUPS compiles a quarter faster.
     """
 
     cells: int
     lanes: int
     block: int
+    groups: int = GROUP_CLASSES[-1]
 
     def within(self, num_lanes: int) -> "ChartTiles":
         """The same for steps that never have more lanes."""
         lanes = min(self.lanes, power_of_two(num_lanes))
-        return ChartTiles(self.cells, lanes, min(self.block, lanes))
+        return self._replace(lanes=lanes, block=min(self.block, lanes))
 
 
 # A processor is fastest on what stays in its cache; a graphics card on whole levels of a batch, in few launches.

@@ -14,7 +14,8 @@ import numpy as np
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import numbered_runs, ranks_in_runs
 from jaxsmt.common.sizes import filled_rows, power_of_four
-from jaxsmt.search.chart.structure import FIRST_ENTRY, GROUP_CLASSES, NO_CELL, Forest
+from jaxsmt.search.chart.structure import FIRST_ENTRY, NO_CELL, Forest
+from jaxsmt.search.chart.tiles import FEW_GROUPS, GROUP_CLASSES
 from jaxsmt.search.plan.lists import RuleLists
 from jaxsmt.search.plan.matching import Matches
 from jaxsmt.search.weights import Profiles
@@ -81,7 +82,7 @@ class Plan:
     lists: the rules behind `forest`'s entries.
     cell_sentence, cell_start, cell_end: [C] of the forest's cells.
     last_cells: [B] cells of whole sentences.
-    step: the most cells that a step of the device works on.
+    step: the most cells that a step of the device works on; most_groups: no cell has more, see `ChartTiles`.
     """
 
     forest: Forest
@@ -91,6 +92,7 @@ class Plan:
     cell_end: np.ndarray
     last_cells: np.ndarray
     step: int
+    most_groups: int
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,9 @@ def plan_batch(
         num_chunks=np.int32(len(chunks)),
     )
     places = described(cells.start, zeros), described(cells.end, zeros)
-    return Plan(forest, lists, cell_sentence, *places, cells.last, step)
+    is_sparse = cells.group_class.max(initial=0) <= GROUP_CLASSES.index(FEW_GROUPS)
+    most_groups = FEW_GROUPS if is_sparse else GROUP_CLASSES[-1]
+    return Plan(forest, lists, cell_sentence, *places, cells.last, step, most_groups)
 
 
 def _usable(layout: Layout, groups: Groups) -> Groups:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
@@ -38,6 +37,7 @@ if TYPE_CHECKING:  # what few searches have is imported by them
 
 BATCH_SIZES = {"cpu": (1, 8, 32)}  # sentences decoded at once, by kind of device
 _WIDE_BATCHES = (1, 16, 256)
+MOST_PADDING = 32  # words by which a batch's sentences may be lengthened on average, so that they share it with others
 
 
 class StackBatch(NamedTuple):
@@ -101,7 +101,7 @@ class StackDecoder:
         request = _reordered(request, order)
         matches = match_patterns(self.rules.grammar.trie, request.sentences, len(self.rules.grammar.trie))
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
-        for rows in _cut(request.sentences.lengths, batch_size):
+        for rows in cut_by_length(request.sentences.lengths, batch_size or _batch_sizes()[-1]):
             for batch in within_room(rows, partial(self._decode, request, matches, batch_size, keep_edges)):
                 lengths = batch.plan.lengths
                 counts = SearchCounts(
@@ -173,12 +173,24 @@ def _fitting(num: int, batch_size: int | None) -> int:
     return batch_size or next(size for size in _batch_sizes() if num <= size)
 
 
-def _cut(lengths: np.ndarray, batch_size: int | None) -> list[np.ndarray]:
-    """Consecutive sentences of one class of lengths, as many as a batch holds; lengths: [B] ascending."""
-    most = batch_size or _batch_sizes()[-1]
+def cut_by_length(lengths: np.ndarray, most: int) -> list[np.ndarray]:
+    """Consecutive sentences of about one length, at most so many at once; lengths: [B] ascending.
+
+    What is left of a class of lengths joins the next longer one, unless that costs much more than it saves: a batch of
+    its own would be a device program more for a few sentences, and mostly padding too.
+    """
     classes = np.array([word_class(int(length)) for length in lengths], np.int64)
     bounds = np.flatnonzero(np.diff(classes, prepend=-1, append=-1)).tolist()
-    return [np.arange(at, min(at + most, end)) for begin, end in pairwise(bounds) for at in range(begin, end, most)]
+    batches, begin = [], 0
+    for end in bounds[1:]:
+        while end - begin >= most:
+            batches.append(np.arange(begin, begin + most))
+            begin += most
+        joins = end < len(lengths) and (end - begin) * (classes[end] - classes[begin]) <= MOST_PADDING * most
+        if begin < end and not joins:
+            batches.append(np.arange(begin, end))
+            begin = end
+    return batches
 
 
 def _reordered(request: Request, order: np.ndarray) -> Request:

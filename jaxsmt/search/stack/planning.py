@@ -14,7 +14,9 @@ from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.hypotheses import MONO, NO_ENTRY, Options
 from jaxsmt.search.weights import Profiles
 
-WORD_CLASSES = (8, 16, 24, 32, 48, 64, 96, 128)  # a device program for each; longer ones in steps of the last
+# a device program for each; longer ones in steps of the last. As many stacks are filled as the longest sentence of a
+# batch has words, so that room for more of them costs next to nothing, and a program takes seconds to compile
+WORD_CLASSES = (24, 48, 96)
 LEAST_ENTRIES = 1 << 12
 
 

@@ -8,11 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsmt.common.sizes import filled_rows, power_of_four, within_an_eighth
+from jaxsmt.common.sizes import filled_rows, power_of_four, power_of_two, within_an_eighth
 from jaxsmt.tune.lists import TuningLists
 
 HIGHEST = jax.lax.Precision.HIGHEST  # no shorter floats on devices that have them
 LANES = 256  # sentences in a block: fewer would not keep the vector units busy, more would leave the cache
+_SMALL_BLOCK, _LEAST_HEIGHT = 1 << 13, 32  # hypotheses in all, and of a sentence: small blocks come in few heights
 
 
 class Envelopes(NamedTuple):
@@ -139,7 +140,9 @@ def envelope_blocks(lists: TuningLists) -> list[EnvelopeBlock]:
 
 def _envelope_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> EnvelopeBlock:
     longest, real = int(lists.sizes[sentences].max()), len(sentences)
-    features = np.zeros((lists.num_features, within_an_eighth(longest), lanes), np.float32)
+    is_small = longest * lanes <= _SMALL_BLOCK
+    height = power_of_two(longest, _LEAST_HEIGHT) if is_small else within_an_eighth(longest)
+    features = np.zeros((lists.num_features, height, lanes), np.float32)
     is_real = np.zeros(features.shape[1:], bool)
     is_real[:longest, :real] = lists.is_real[sentences, :longest].T
     is_real[0] = True  # sentences that fill the block have one hypothesis
