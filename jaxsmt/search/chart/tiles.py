@@ -15,7 +15,7 @@ class ChartTiles(NamedTuple):
     cells: at most so many cells of one level are a step.
     lanes: candidates that are fetched, sorted by length and joined together.
     block: lanes that the language model scores at a time; it divides `lanes`.
-    groups: of GROUP_CLASSES those up to here are there, a program for each; FEW_GROUPS compiles a quarter faster.
+    groups: the branches of GROUP_CLASSES up to here are compiled; FEW_GROUPS leaves out the larger ones.
     """
 
     cells: int

@@ -15,7 +15,7 @@ from jaxsmt.search.stack.hypotheses import MONO, NO_ENTRY, Options
 from jaxsmt.search.weights import Profiles
 
 # a device program for each; longer ones in steps of the last. As many stacks are filled as the longest sentence of a
-# batch has words, so that room for more of them costs next to nothing, and a program takes seconds to compile
+# batch has words, so that room for more of them adds no steps; a program takes seconds to compile
 WORD_CLASSES = (24, 48, 96)
 LEAST_ENTRIES = 1 << 12
 
