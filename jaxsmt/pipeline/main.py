@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ def run(command: str, arguments: Sequence[str] | None = None) -> None:
         return
     if "debug=true" not in arguments and not sys.warnoptions:
         warnings.simplefilter("ignore")  # they are for developers of libraries, who ask for them
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # XLA's own: errors alone
     fix_threads()
     # only here, since JAX takes a second to come
     from jaxsmt.pipeline.config.keys import known_keys, register_schema_of

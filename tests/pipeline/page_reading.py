@@ -111,7 +111,7 @@ def check_page(html: str) -> Element:
     for table in page.all("table"):
         assert table.one("caption").text().strip()
         assert all(head.attributes["scope"] in ("row", "col") for head in table.all("th"))
-    assert all(region.attributes["aria-label"] for region in page.all("div", role="region"))
+    assert all(region.attributes["aria-label"] for region in page.all("div", role="group"))
     assert all(picture.attributes["aria-label"] for picture in page.all("svg"))
     assert all(fold.children[0].name == "summary" for fold in page.all("details"))
     return page

@@ -1,5 +1,7 @@
 """Parts of a page: escaping, differences, pictures, tables, chosen lines; with nothing, with one, with hostile text."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from jaxsmt.pipeline.page.pictures import Line, Spread, curves, scatter, spreads
 from jaxsmt.pipeline.page.records import RunRecord, Sample, SetRecord, Setup, WayScores
 from jaxsmt.pipeline.page.run_page import run_page
 from jaxsmt.pipeline.page.samples import GAIN, LOSS, chosen_lines
+from jaxsmt.pipeline.page.style import NUM_COLOURS, STYLE
 from jaxsmt.pipeline.page.sweep_page import SweepRecord, sweep_page
 from jaxsmt.pipeline.page.tables import heat_table, table
 from jaxsmt.tune.loop import bleu_interval
@@ -136,3 +139,43 @@ def test_hostile_text_is_shown_and_does_nothing():
 def test_a_sweep_of_nothing_is_a_page():
     page = check_page(sweep_page(SweepRecord(HOSTILE, ("", ""), [], {}, {})))
     assert "No job has translated anything." in page.text()
+
+
+def luminance(colour):
+    """Of WCAG 2: colour in 0 to 255."""
+    parts = [value / 255 for value in colour]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(first, second):
+    low, high = sorted([luminance(first), luminance(second)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def colours_of(css):
+    """Variables that are colours, as three numbers."""
+    found = {}
+    for name, value in re.findall(r"--([\w-]+):([^;}]+)", css):
+        if value.startswith("#"):
+            digits = value[1:] if len(value) == 7 else "".join(2 * digit for digit in value[1:])
+            found[name] = [int(digits[place : place + 2], 16) for place in (0, 2, 4)]
+        elif re.fullmatch(r"\d+ \d+ \d+", value):
+            found[name] = [int(part) for part in value.split()]
+    return found
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_all_text_can_be_read(theme):
+    light, dark = STYLE.split("@media(prefers-color-scheme:dark)")
+    own = colours_of(light if theme == "light" else dark.split("}}")[0] + "}")
+    for ink in ("ink", "soft", "link", "good", "bad"):
+        assert contrast(own[ink], own["paper"]) >= 4.5, ink
+        assert contrast(own[ink], own["raised"]) >= 4.5, ink
+    assert contrast(own["good"], own["good-paper"]) >= 4.5
+    assert contrast(own["ink"], own["bad-paper"]) >= 4.5
+    for paper in ("paper", "raised"):
+        for share in (0.25, 0.5, 0.75, 1.0):
+            heat = [0.55 * share * h + (1 - 0.55 * share) * p for h, p in zip(own["heat"], own[paper], strict=True)]
+            assert contrast(own["ink"], heat) >= 4.5
+    assert all(contrast(own[f"s{number}"], own["paper"]) >= 3 for number in range(NUM_COLOURS))

@@ -35,7 +35,7 @@ def test_killed_at_any_moment_it_goes_on_and_gives_the_same_bytes(tmp_path):
     corpus = write_corpus(tmp_path / "corpus")
     train(train_config(tmp_path / "whole", [*corpus, *QUICK]))
     folder = tmp_path / "killed"
-    command = [sys.executable, "train.py", *corpus, *QUICK, f"work_dir={folder}"]
+    command = [sys.executable, "train.py", *corpus, *QUICK, f"work_dir={folder}", "report=false"]
     killed_in: set[str] = set()
     while stage := kill_within_a_stage(command, folder, killed_in):
         killed_in.add(stage)

@@ -1,6 +1,7 @@
 """What a person sees on a terminal: tables in which no word is cut at any width, the ending, no warnings of others."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from jaxsmt.common.memory import PeakMemory, resident_bytes
 from jaxsmt.pipeline.store import Store
 from jaxsmt.pipeline.terminal.columns import TextTable, output_width
-from jaxsmt.pipeline.terminal.ending import command_name, ending
+from jaxsmt.pipeline.terminal.ending import command_name, ending, ending_text
 from tests.conftest import REPOSITORY
 
 ROWS = [("test", "software", "76.53", "81.53", "13.11", "10.26", "14"), ("dev", "kitchen", "7.00", "", "1.1", "2", "3")]
@@ -96,7 +97,7 @@ def test_the_ending_names_commands_and_paths_that_are_there(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     model, report = tmp_path / "runs" / "demo" / "model", tmp_path / "runs" / "demo" / "report.html"
     lines = ending(model, report, is_demo=True, is_tuned=False)
-    assert lines[:2] == [("model", "runs/demo/model"), ("report", "runs/demo/report.html  (open it in a browser)")]
+    assert lines[:2] == [("model", "runs/demo/model"), ("report", "runs/demo/report.html  # open it in a browser")]
     commands = [text for word, text in lines if word == "try"]
     assert len(commands) == 4
     first = commands[0].partition("#")[0].split()
@@ -108,6 +109,17 @@ def test_the_ending_names_commands_and_paths_that_are_there(tmp_path, monkeypatc
     assert command_name() == "python -m jaxsmt.pipeline.main"
     few = ending(model, None, is_demo=False, is_tuned=True)
     assert [word for word, _ in few] == ["model", "try", "try"]
+
+
+def test_the_ending_fits_a_terminal():
+    lines = [("model", "runs/demo/model"), ("try", "jaxsmt decode model_dir=runs/demo/model input=FILE  # and so on")]
+    assert ending_text(lines, None).splitlines() == ["model:  runs/demo/model", f"try:    {lines[1][1]}"]
+    assert ending_text(lines, 50).splitlines() == [
+        "model:  runs/demo/model",
+        "try:    # and so on",
+        "        jaxsmt decode model_dir=runs/demo/model \\",
+        "          input=FILE",
+    ]
 
 
 def run_logging(code, *, debug="False"):
@@ -122,7 +134,7 @@ def test_libraries_do_not_warn_people():
     code = 'logging.getLogger("jax._src").warning("of jax")\nlogging.getLogger("absl").error("broken")\n'
     code += 'logging.getLogger("jaxsmt").warning("a long message of ours, longer than the window is wide: /a/path")\n'
     lines = run_logging(code).splitlines()
-    assert [line.split("] ")[1].split(" ", 1)[0] for line in lines] == ["ERROR", "WARNING"]
+    assert [re.match(r"\[[\d:]+\] (\w+) ", line)[1] for line in lines] == ["ERROR", "WARNING"]
     assert lines[1].endswith("longer than the window is wide: /a/path")
     assert "of jax" in run_logging(code + 'warnings.warn("old")\n', debug="True")
 

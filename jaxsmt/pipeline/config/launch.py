@@ -107,9 +107,9 @@ def setup_logging(quiet: bool, debug: bool = False) -> None:
     """
     handler: logging.Handler = logging.StreamHandler()
     if console.is_terminal:
-        handler = RichHandler(console=console, show_path=False, log_time_format="[%H:%M:%S]")
-    style = "%(message)s" if console.is_terminal else "[%(asctime)s] %(levelname)-7s %(message)s"
-    logging.basicConfig(level=logging.WARNING, format=style, datefmt="%H:%M:%S", handlers=[handler], force=True)
+        handler = RichHandler(console=console, show_path=False)
+    style = "%(message)s" if console.is_terminal else "%(asctime)s %(levelname)-7s %(message)s"
+    logging.basicConfig(level=logging.WARNING, format=style, datefmt="[%H:%M:%S]", handlers=[handler], force=True)
     logging.captureWarnings(debug)
     if not debug:
         handler.addFilter(_is_for_people)

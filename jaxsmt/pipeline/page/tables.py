@@ -42,7 +42,7 @@ def table(
         for row in (rows if len(names) < 2 else _sharing(rows))
     ]
     made = tag("table", tag("caption", caption), tag("thead", tag("tr", *heads)), tag("tbody", *body))
-    return tag("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    return tag("div", made, class_="scroll", tabindex="0", role="group", aria_label=caption)
 
 
 def heat_table(

@@ -3,14 +3,18 @@
 import logging
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
 from jaxsmt.common.progress import console, log
+from jaxsmt.pipeline.terminal.wrapping import wrapped_command
 
 COMMAND = "jaxsmt"
+INDENT = " " * 8
+LEAST_WIDTH = 30  # of a command
 
 
 def shown_path(path: Path) -> str:
@@ -32,7 +36,7 @@ def ending(model: Path, report: Path | None, is_demo: bool, is_tuned: bool) -> l
     command, folder = command_name(), shown_path(model)
     lines = [("model", folder)]
     if report is not None:
-        lines.append(("report", f"{shown_path(report)}  (open it in a browser)"))
+        lines.append(("report", f"{shown_path(report)}  # open it in a browser"))
     decode = f"{command} decode model_dir={folder}"
     lines += [("try", f"{decode}  # and type a line"), ("try", f"{decode} input=FILE output=FILE explain=true")]
     if not is_tuned:
@@ -47,10 +51,18 @@ def is_part_of_sweep() -> bool:
     return HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
 
 
+def ending_text(lines: Sequence[tuple[str, str]], width: int | None) -> str:
+    """The lines below each other, commands continued where a line of `width` has no room for them; None: any width."""
+    made = []
+    for word, text in lines:
+        parts = [text] if width is None else wrapped_command(text, max(width - len(INDENT), LEAST_WIDTH))
+        made += [f"{word + ':':{len(INDENT)}}{parts[0]}", *(INDENT + part for part in parts[1:])]
+    return "\n".join(made)
+
+
 def show_ending(model: Path, report: Path | None, is_demo: bool, is_tuned: bool) -> None:
-    """On stderr, since it is no result; a terminal breaks long lines where it likes, and no path is cut."""
+    """On stderr, since it is no result."""
     if not log.isEnabledFor(logging.INFO) or is_part_of_sweep():
         return
-    lines = ending(model, report, is_demo, is_tuned)
-    text = "\n".join(f"{word + ':':8}{rest}" for word, rest in lines)
+    text = ending_text(ending(model, report, is_demo, is_tuned), console.width if console.is_terminal else None)
     console.print(text, soft_wrap=True, markup=False, highlight=False)
