@@ -66,9 +66,16 @@ class ResultTable:
                 cell, figure = self.cells.get((row, column)), self.paper.get((row, column))
                 line.append("" if cell is None else str(cell))
                 if column in of_paper:
-                    line.append("" if figure is None else f"{figure:g}")
+                    line.append(_as_printed(figure))
             found.append(line)
         return found
+
+
+def _as_printed(figure: float | None) -> str:
+    """A paper's figure with the one or two digits that it has there."""
+    if figure is None:
+        return ""
+    return f"{figure:.1f}" if round(figure, 1) == figure else f"{figure:.2f}"
 
 
 @dataclass(frozen=True)
@@ -138,7 +145,7 @@ def as_tsv(tables: Sequence[ResultTable]) -> str:
     for table in tables:
         for (row, column), cell in table.cells.items():
             paper = table.paper.get((row, column))
-            figures = f"{cell.value:.4f}\t{cell.spread:.4f}\t{cell.stars}\t{'' if paper is None else f'{paper:g}'}"
+            figures = f"{cell.value:.4f}\t{cell.spread:.4f}\t{cell.stars}\t{_as_printed(paper)}"
             lines.append(f"{table.key}\t{table.text}\t{row}\t{column}\t{figures}")
     return "\n".join(lines) + "\n"
 
