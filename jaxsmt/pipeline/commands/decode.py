@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
@@ -34,7 +33,7 @@ from jaxsmt.text.encoding import TextSide
 NO_LABEL = "-"  # in files of labels: a line of no particular kind
 FURTHER_OUTPUTS = ("alignments", "nbest_output", "labels_output", "explain_output")
 JSON_LINES = (".jsonl", ".json", ".ndjson")
-MOST_KNOWN = 100_000  # lines of input that are looked at beforehand
+MOST_KNOWN, MOST_LETTERS = 100_000, 50_000_000  # lines of input, and letters, that are looked at beforehand
 
 
 def decode(config: DictConfig) -> None:
@@ -117,8 +116,13 @@ def known_text(path: str, side: TextSide) -> SourceText | None:
     """The text of a file that is not too long: rules that it cannot use need not be read. None: any may come."""
     if path == STANDARD or not Path(path).is_file():
         return None
-    lines = list(islice(_read(path), MOST_KNOWN + 1))
-    return source_text(side, lines) if len(lines) <= MOST_KNOWN else None
+    lines, num_letters = [], 0
+    for line in _read(path):
+        lines.append(line)
+        num_letters += len(line)
+        if len(lines) > MOST_KNOWN or num_letters > MOST_LETTERS:
+            return None
+    return source_text(side, lines)
 
 
 def chosen_labeller(config: DictConfig, model: Model) -> Labeller:

@@ -8,6 +8,7 @@ from omegaconf import MISSING
 
 from jaxsmt.adapt.consensus.config import ConsensusConfig
 from jaxsmt.common.device import DeviceConfig
+from jaxsmt.common.integrity.limits import InputLimits
 from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.pipeline.config.rooms import overrides_schema_of, schema_of
 from jaxsmt.search.decoder import SearchConfig
@@ -30,6 +31,7 @@ class WeightsSchema:
 
 
 DeviceSchema = schema_of(DeviceConfig)
+LimitsSchema = schema_of(InputLimits)
 SearchOverrides = overrides_schema_of(SearchConfig)
 WeightsOverrides = overrides_schema_of(WeightsSchema)
 RescoringOverrides = overrides_schema_of(RescoringConfig)
@@ -66,6 +68,7 @@ class DecodeSchema:
     rescore: RescoringOverrides = field(default_factory=RescoringOverrides)  # type: ignore[valid-type]
     consensus: ConsensusOverrides = field(default_factory=ConsensusOverrides)  # type: ignore[valid-type]
     device: DeviceSchema = field(default_factory=DeviceSchema)  # type: ignore[valid-type]
+    limits: LimitsSchema = field(default_factory=LimitsSchema)  # type: ignore[valid-type]
     quiet: bool = False
     debug: bool = False
 

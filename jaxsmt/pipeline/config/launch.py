@@ -20,6 +20,7 @@ from rich.logging import RichHandler
 
 from jaxsmt.common.device import DeviceConfig, release_kernels, setup_device
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.integrity.limits import InputLimits, setup_limits
 from jaxsmt.common.progress import console, log
 from jaxsmt.pipeline.config.folder import conf_folder, own_folder
 
@@ -66,6 +67,7 @@ def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
     release_kernels()  # of the jobs before it in a sweep
     try:
         OmegaConf.resolve(config)
+        setup_limits(InputLimits(**config.get("limits", {})))
         setup_device(DeviceConfig(**config.get("device", {})))
         return job(config)
     except UserError as error:

@@ -23,7 +23,7 @@ from jaxsmt.lm.rescoring import RescoringFiles
 from jaxsmt.model.language_models import FIRST
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.model.rescoring import RescoringTraining
-from jaxsmt.pipeline.config.decoding import DeviceSchema, WeightsSchema, register_decode_schema
+from jaxsmt.pipeline.config.decoding import DeviceSchema, LimitsSchema, WeightsSchema, register_decode_schema
 from jaxsmt.pipeline.config.launch import explain
 from jaxsmt.pipeline.config.rooms import plain, schema_of
 from jaxsmt.pipeline.store import StoreConfig
@@ -229,6 +229,7 @@ class TrainSchema:
     work_dir: str = MISSING
     output_dir: str = MISSING
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -244,6 +245,7 @@ class ListTuningSchema:
     rescore: RescoringFilesSchema = field(default_factory=RescoringFilesSchema)  # type: ignore[valid-type]
     tune: dict[str, Any] = field(default_factory=dict)
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -265,6 +267,7 @@ class ListAdaptationSchema:
     member_weights: str | None = None
     adapt: dict[str, Any] = field(default_factory=dict)
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -280,6 +283,7 @@ class ListConsensusSchema:
     output: str | None = None
     consensus: dict[str, Any] = field(default_factory=dict)
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -292,6 +296,7 @@ class ComparisonSchema:
     systems: dict[str, Any] = field(default_factory=dict)
     evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
