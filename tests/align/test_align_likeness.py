@@ -102,5 +102,5 @@ def test_m_step_with_a_prior_of_its_own_for_every_pair():
 
 def test_negative_priors_are_named():
     for name in ("alpha", "alike_alpha", "tension"):
-        with pytest.raises(UserError, match=rf"align\.{name} is -1\.0: it may not be negative"):
+        with pytest.raises(UserError, match=rf"align\.{name} is -1\.0: give a number from 0 to"):
             AlignConfig(**{name: -1.0})

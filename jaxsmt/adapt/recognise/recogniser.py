@@ -20,7 +20,7 @@ from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
-from jaxsmt.common.settings import check_choices
+from jaxsmt.common.settings import check_choices, check_positive
 from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary
 
 FORMAT_VERSION = 1
@@ -53,9 +53,7 @@ class RecogniserConfig:
 
     def __post_init__(self) -> None:
         check_choices(self, "adapt", {"classifier": CLASSIFIERS, "solver": SOLVERS})
-        for name in ("strength", "smoothing", "min_sentences"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"adapt.{name} is {getattr(self, name)}: give a number above 0")
+        check_positive(self, "adapt", ["strength", "smoothing", "min_sentences"])
 
 
 @dataclass(frozen=True)

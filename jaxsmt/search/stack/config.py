@@ -1,8 +1,9 @@
 """What the stack search may do."""
 
+import math
 from dataclasses import dataclass
 
-from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import check_ranges
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,5 @@ class StackConfig:
     distortion_limit: int = 6
 
     def __post_init__(self) -> None:
-        for name, least, most in (
-            ("kept", 1, 1 << 14), ("spans", 1, 1 << 16), ("scored", 1, 1 << 16), ("distortion_limit", -1, 200),
-        ):  # fmt: skip
-            if not least <= getattr(self, name) <= most:
-                raise UserError(f"search.stack.{name} is {getattr(self, name)}: give a number from {least} to {most}")
-        if self.slack < 0 or self.threshold < 0:
-            raise UserError(
-                f"search.stack has the slack {self.slack} and the threshold {self.threshold}: neither may be negative"
-            )
+        numbers = {"kept": (1, 1 << 14), "spans": (1, 1 << 16), "scored": (1, 1 << 16), "distortion_limit": (-1, 200)}
+        check_ranges(self, "search.stack", {**numbers, "slack": (0.0, math.inf), "threshold": (0.0, math.inf)})

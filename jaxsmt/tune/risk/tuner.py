@@ -18,7 +18,6 @@ from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.mert.tuner import point_scores
 from jaxsmt.tune.risk.objective import Gains, expected_score, gains, measure_of, padded, padded_counts
 
-OPTIMISERS = ("lbfgs", "adam")
 TOLERANCE = 1e-6  # of the largest entry of the gradient
 
 
@@ -100,8 +99,6 @@ def risk_resampled(
 
 def check(config: RiskConfig) -> None:
     """Raises UserError for what no search can be made with."""
-    if config.optimiser not in OPTIMISERS:
-        raise UserError(f"tune.optimiser is '{config.optimiser}': choose one of {', '.join(OPTIMISERS)}")
     for name in ("gamma", "gamma_factor", "gamma_steps", "iterations", "learning_rate"):
         if getattr(config, name) <= 0:
             raise UserError(f"tune.{name} is {getattr(config, name)}: give a number above 0")
