@@ -21,6 +21,7 @@ from jaxsmt.model.labelling.labellers import NO_DOMAIN, GivenLabels, Labeller, s
 from jaxsmt.model.model import Model
 from jaxsmt.model.source_text import SourceText, blocks_of, read_glossary, source_text
 from jaxsmt.model.translation import TranslatedLine, make_translator
+from jaxsmt.pipeline.checking.outputs import check_outputs
 from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_consensus, changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
@@ -38,20 +39,23 @@ MOST_KNOWN, MOST_LETTERS = 100_000, 50_000_000  # lines of input, and letters, t
 
 def decode(config: DictConfig) -> None:
     """Translates `input` to `output`, a line for a line, and writes what else is asked for."""
-    if (config.nbest > 0) != (config.nbest_output is not None):
-        raise UserError("nbest and nbest_output go together: set both, or neither")
-    if config.explain_output is not None and not config.explain:
-        raise UserError("explain_output says where explanations go: add explain=true")
+    check_request(config)
     model = load_model(config)
     if document_format(config.format, config.input) is not None:
         translate_document(config, model, chosen_labeller(config, model))
         return
+    has_profile = any(config[key] is not None for key in ("domain", "component_weights", "lm_mixture"))
+    if has_profile and not is_conversation(config):  # which is told, and goes on
+        model.profile(same_label(config.domain or NO_DOMAIN).label, config.component_weights, config.lm_mixture)
     text = known_text(config.input, model.source)
+    labeller = chosen_labeller(config, model)
+    if config.labels is not None and text is not None:
+        labeller.labels_of(text.tokens)
+        labeller.labels_of([], len(text))  # are there more?
     if text is not None:
         model = model.for_text(text)
     glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
     session = Session(config, make_translator(model, with_overrides(model.search, config.search), glossary))
-    labeller = chosen_labeller(config, model)
     if is_conversation(config):
         converse(session, model.labeller() if config.component_weights is None else labeller)
         return
@@ -59,6 +63,20 @@ def decode(config: DictConfig) -> None:
     if config.stream:
         blocks = (source_text(model.source, [line]) for line in _read(config.input))
     translate_blocks(session, labeller, blocks if config.stream else track(blocks, "translating, blocks"))
+
+
+def check_request(config: DictConfig) -> None:
+    """Raises UserError, before the model is opened, for what cannot be asked of any."""
+    if config.nbest < 0:
+        raise UserError(f"nbest is {config.nbest}: give a number of translations, or 0 for none")
+    if (config.nbest > 0) != (config.nbest_output is not None):
+        raise UserError("nbest and nbest_output go together: set both, or neither")
+    if config.explain_output is not None and not config.explain:
+        raise UserError("explain_output says where explanations go: add explain=true")
+    check_outputs(
+        {key: config[key] for key in ("output", *FURTHER_OUTPUTS, "unknown_words")},
+        {key: config[key] for key in ("input", "labels", "glossary")},
+    )
 
 
 def is_conversation(config: DictConfig) -> bool:
@@ -93,6 +111,8 @@ def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[Sour
             unknown.update(word for answer in answers for word in answer.line.unknown)
             found.update(label or NO_LABEL for label in labels)
             number += len(block)
+        if config.labels is not None:
+            labeller.labels_of([], number)  # are there more?
     if config.labels is None and len(labeller.names) > 1:
         log.info("domains found: %s (domain=none turns that off)", _counted(found))
     _report_unknown(config.unknown_words, unknown)

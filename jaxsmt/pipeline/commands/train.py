@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 from omegaconf import DictConfig
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.demo import write_demo
+from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import HIERO, ExtractConfig
 from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
 from jaxsmt.model.rescoring import Rescoring
@@ -20,6 +22,14 @@ from jaxsmt.pipeline.assembly import (
     with_provenance,
     with_static_lms,
 )
+from jaxsmt.pipeline.checking.given_files import (
+    check_links_files,
+    check_models,
+    check_parts,
+    check_texts,
+    warn_of_equal_texts,
+)
+from jaxsmt.pipeline.checking.outputs import check_folders
 from jaxsmt.pipeline.class_lms import class_lm_stages
 from jaxsmt.pipeline.config.choices import Choices, read_choices
 from jaxsmt.pipeline.config.rooms import room_config
@@ -40,20 +50,27 @@ from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, text_stage
 from jaxsmt.pipeline.stages.tuning import ListsConfig, TuningTask, check_augmented
 from jaxsmt.pipeline.store import Artefact, Store, StoreConfig
 from jaxsmt.pipeline.trained_mixtures import check_trained
+from jaxsmt.search.weights import NUM_ORIENTATIONS, SearchWeights
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.vocabulary import Vocabulary
 from jaxsmt.tune.loop import LoopConfig
 
+NUM_RULE_WEIGHTS = len(SearchWeights.rule)  # log p(s|t), lex(s|t), p(t|s), lex(t|s)
+LONGEST_CORPUS_NAME = 100  # bytes; names of folders have it beside other things
 Sources = dict[str, dict[str, BitextSource]]  # part of the corpus → domain → bitext
 
 
 def train(config: DictConfig) -> float:
     """Trains a model and returns its mean development BLEU with in-domain weights (0 without a development set)."""
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
+    check_folders({"work_dir": config.work_dir, "output_dir": config.output_dir})
     sources, chosen = corpus_sources(config, work_dir), read_choices(config)
     rescoring = check_choices(chosen, sources)
+    lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
+    room_config(CompareConfig, config.evaluate)  # which the end of a sweep needs
+    check_files(config, chosen, sources)
     store = Store(work_dir / "artefacts", room_config(StoreConfig, config.store))
     texts = [text_stage(store, name, spec, chosen.text) for name, spec in sources["components"].items()]
     links = links_stage(store, texts, chosen.align, chosen.links)
@@ -80,7 +97,6 @@ def train(config: DictConfig) -> float:
         draft = with_static_lms(store, draft)
     linked = {part.name: (part, links[part.name]) for part in texts}
     draft = with_operation_models(store, draft, linked, development, chosen.rescore, chosen.lm, osm_weight)
-    lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
     draft = finished(store, draft, sources, chosen, TuningTask(sources["dev"], chosen.tuner, lists, rescoring))
     draft.write(output_dir / "model")
     log.info("model: %s", output_dir / "model")
@@ -93,6 +109,9 @@ def check_choices(chosen: Choices, sources: Sources) -> Rescoring | None:
     """Raises UserError, before any work is done, where choices do not go together; returns what rescores, if any."""
     tuner, mixture, adapter = chosen.tuner, chosen.mixture, chosen.adapter
     check_names(sources, chosen.tm, chosen.extract)
+    for key, number in {"rule": NUM_RULE_WEIGHTS, "reordering": NUM_ORIENTATIONS}.items():
+        if np.shape(getattr(chosen.weights, key)) != (number,):
+            raise UserError(f"weights.{key} is {getattr(chosen.weights, key)}: give {number} numbers, [a,b,…]")
     check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
     check_consensus(chosen.consensus, sources["dev"])
     check_provenance(chosen.tm.features_of_counts, mixture, tuner)
@@ -101,6 +120,14 @@ def check_choices(chosen: Choices, sources: Sources) -> Rescoring | None:
     check_augmented(tuner, mixture, rescoring is not None)
     check_operations(chosen.lm, "chart" if chosen.extract.kind == HIERO else chosen.search.kind)
     return rescoring
+
+
+def check_files(config: DictConfig, chosen: Choices, sources: Sources) -> None:
+    """Raises UserError for what the stages would stumble over: files that are missing, are none, or do not fit."""
+    check_parts(list(config.translate), {str(name): list(sets) for name, sets in config.corpus.groups.items()}, sources)
+    check_models(chosen.lm, chosen.tm)
+    check_links_files(chosen.links, sources, check_texts(sources))
+    warn_of_equal_texts(sources)
 
 
 def component_stages(
@@ -185,6 +212,8 @@ def check_names(sources: Sources, tm: TmConfig, extract: ExtractConfig) -> None:
     for name in [*made, *(name for part in ("dev", "adapt", "test") for name in sources[part])]:
         if not name.replace("-", "").replace("_", "").isalnum():
             raise UserError(f"'{name}' cannot name a corpus: use letters, digits, '-' and '_'")
+        if len(name.encode()) > LONGEST_CORPUS_NAME:
+            raise UserError(f"'{name[:40]}…' is too long to name a corpus: use at most {LONGEST_CORPUS_NAME} bytes")
         if made.count(name) > 1:
             raise UserError(f"two of corpus.components, tm.folders and tm.tables are called '{name}': rename one")
 

@@ -327,8 +327,11 @@ def bitext_source(config: DictConfig, part: str, name: str) -> BitextSource:
     """The bitext corpus.<part>.<name>; its languages are those of the corpus unless it has its own."""
     key = f"corpus.{part}.{name}"
     languages = {side: config.corpus[side] for side in ("source_language", "target_language")}
+    given = config.corpus[part][name]
+    if given is not None and not OmegaConf.is_dict(given):
+        raise UserError(f"{key} is '{given}': give it two files, {key}.source and {key}.target, or one, {key}.path")
     try:
-        node = OmegaConf.merge(OmegaConf.structured(BitextSchema), languages, config.corpus[part][name] or {})
+        node = OmegaConf.merge(OmegaConf.structured(BitextSchema), languages, given or {})
         return BitextSource(**plain(node))
     except OmegaConfBaseException as error:
         known = [column.name for column in dataclasses.fields(BitextSource)]
