@@ -7,6 +7,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import track
 from jaxsmt.common.ragged import numbered_runs
+from jaxsmt.common.settings import LARGEST_NUMBER, check_ranges
 from jaxsmt.tune.config import MertConfig
 from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.mert.tuner import mert, mert_resampled
@@ -29,9 +30,7 @@ class BaggingConfig:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("members", "nbest"):
-            if getattr(self, name) < 1:
-                raise UserError(f"adapt.{name} is {getattr(self, name)}: give at least 1")
+        check_ranges(self, "adapt", {"members": (1, 10_000), "nbest": (1, 100_000), "seed": (0, LARGEST_NUMBER)})
         object.__setattr__(self, "sizes", tuple(self.sizes))
         wrong = [size for size in self.sizes if not 1 <= size <= self.members]
         if wrong or not self.sizes:

@@ -15,7 +15,7 @@ from jaxsmt.align.symmetrise import SYMMETRISATIONS
 from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.common.settings import check_choices
+from jaxsmt.common.settings import check_choices, check_ranges
 
 FORMAT = 1
 PRODUCT = "product"  # links where the product of both directions' posteriors is above a threshold
@@ -62,11 +62,11 @@ class AlignConfig:
         for name in ("null_probability", "hmm_null_probability", "product_threshold"):
             if not 0 < getattr(self, name) < 1:
                 raise UserError(f"align.{name} is {getattr(self, name)}: give a probability between 0 and 1")
-        if min(self.ibm1_iterations, self.diagonal_iterations, self.hmm_iterations) < 0 or not self.schedule:
-            raise UserError("align: the numbers of iterations are not all positive or zero with at least one positive")
-        for name in ("alpha", "alike_alpha", "tension"):
-            if getattr(self, name) < 0:
-                raise UserError(f"align.{name} is {getattr(self, name)}: it may not be negative")
+        check_ranges(self, "align", {f"{model}_iterations": (0, 1000) for model in ("ibm1", "diagonal", "hmm")})
+        if not self.schedule:
+            raise UserError("align has no iterations: give at least one of ibm1, diagonal and hmm, such as 5")
+        ranges = dict.fromkeys(("alpha", "alike_alpha", "tension", "index_memory_gb"), (0.0, 1000000.0))
+        check_ranges(self, "align", {**ranges, "cells_per_batch": (1, 1 << 28), "max_shapes": (1, 1000)})
 
     @property
     def schedule(self) -> list[str]:

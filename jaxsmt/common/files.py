@@ -1,6 +1,7 @@
 """Files and folders that appear whole or not at all, and manifests that say what a folder is made of."""
 
 import ctypes
+import errno
 import glob
 import hashlib
 import json
@@ -38,8 +39,16 @@ def cache_folder() -> Path:
 
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[Path]:
-    """Gives a temporary path to write to and renames it to `path` when the block succeeds."""
+    """Gives a temporary path to write to and renames it to `path` when the block succeeds.
+
+    What is no file, such as /dev/null or a named pipe, is written to as it is.
+    """
     path = Path(path)
+    if is_special(path):
+        yield path
+        return
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(path)
     temporary = temporary_name(path)
@@ -48,6 +57,13 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def is_special(path: Path) -> bool:
+    """Whether a path is a device, a pipe or the like, which nothing may take the place of."""
+    if path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",)) and path.parts[2:3] != ("shm",):
+        return True
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import LARGEST_NUMBER, check_choices, check_ranges
 from jaxsmt.evaluate.bleu import bleu_statistics, corpus_bleu
 from jaxsmt.evaluate.chrf import chrf_score, chrf_statistics
 from jaxsmt.evaluate.segments import Interner, bleu_tokens, characters, ter_tokens
@@ -40,6 +41,10 @@ class CompareConfig:
     test: str = "randomisation"
     trials: int = 10_000
     seed: int = 12345
+
+    def __post_init__(self) -> None:
+        check_choices(self, "evaluate", {"metrics": METRICS, "test": TESTS})
+        check_ranges(self, "evaluate", {"trials": (1, 10_000_000), "seed": (0, LARGEST_NUMBER)})
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,6 @@ def compare_systems(
     as the baseline where they are tested. references: for each sentence one or more.
     """
     config = config or CompareConfig()
-    if config.test not in TESTS:
-        raise UserError(f"test '{config.test}' is unknown: choose one of {', '.join(TESTS)}")
     if not systems or not references:
         raise UserError("nothing to compare: give at least one system and one sentence")
     sizes = {name: len(replicas) for name, replicas in systems.items()}

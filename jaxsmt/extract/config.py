@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.settings import check_ranges
+from jaxsmt.common.settings import check_positive, check_ranges
 
 PHRASE, HIERO = "phrase", "hiero"
 MAX_ALIGNMENT_BITS = 64  # the links of a pair are packed into one unsigned integer
@@ -53,8 +53,7 @@ class ExtractConfig:
                 f"extract.max_source_symbols × extract.max_span is {self.source_width * self.target_width}: "
                 f"choose them so that the product is at most {MAX_ALIGNMENT_BITS}"
             )
-        if not self.memory_budget_gb > 0:
-            raise UserError(f"extract.memory_budget_gb is {self.memory_budget_gb}: give a number above 0")
+        check_positive(self, "extract", ["memory_budget_gb"])
 
     def of_component(self, name: str) -> "ExtractConfig":
         """The settings for one component."""

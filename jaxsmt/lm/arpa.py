@@ -3,10 +3,8 @@
 import gzip
 import io
 import math
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import compress, islice
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,11 +16,13 @@ from jaxsmt.common.progress import log
 from jaxsmt.lm.closure import RawLevel, close_model
 from jaxsmt.lm.config import MAX_ORDER
 from jaxsmt.lm.model import SPECIAL_WORDS, Lm, ngram_rows
+from jaxsmt.text.streams import open_binary, raw_lines
 from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN, Vocabulary
 
 LOG_10 = math.log(10.0)
 MISSING_UNKNOWN_LOG10 = -100.0  # p(<unk>) of a model without <unk>, as KenLM takes it
-_LINES_AT_ONCE = 1 << 16
+_LINES_AT_ONCE, _BYTES_AT_ONCE = 1 << 16, 1 << 24
+_COUNT_DIGITS = 18  # of an n-gram count in a header; more is no count of anything
 
 
 def write_arpa(lm: Lm, path: str | Path) -> None:
@@ -73,7 +73,7 @@ def read_arpa(path: str | Path, vocabulary: Vocabulary | None = None) -> Lm:
       vocabulary: the ids to use; words that are not in it are left out with their n-grams (they can never
         be asked for). Without it the words get ids in the order of the file.
     """
-    with open_maybe_gzip(path) as stream:
+    with open_arpa(path) as stream:
         parser = _Parser(Path(path), stream)
         counts = parser.read_header()
         unigrams, vocabulary, id_of = parser.read_unigrams(counts[0], vocabulary)
@@ -89,54 +89,48 @@ def read_arpa(path: str | Path, vocabulary: Vocabulary | None = None) -> Lm:
 
 def check_arpa_header(path: str | Path) -> None:
     """Raises a helpful error where a file does not begin like an ARPA file that can be used."""
-    with open_maybe_gzip(path) as stream:
+    with open_arpa(path) as stream:
         _Parser(Path(path), stream).read_header()
 
 
-@contextmanager
-def open_maybe_gzip(path: str | Path) -> Iterator[BinaryIO]:
-    """Opens a file to read bytes, through gzip if it begins like one; says so where it is broken."""
-    path = Path(path)
-    if not path.is_file():
+def open_arpa(path: str | Path) -> AbstractContextManager[BinaryIO]:
+    """Opens a language model to read its bytes, unpacked where it is packed."""
+    if not Path(path).is_file():
         raise UserError(f"language model '{path}' does not exist: check the path")
-    try:
-        with open(path, "rb") as raw:
-            is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
-            yield io.BufferedReader(gzip.GzipFile(fileobj=raw), 1 << 20) if is_gzip else raw
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise UserError(f"'{path}' is a truncated or damaged gzip file: copy or make it again") from None
+    return open_binary(path)
 
 
 class _Parser:
     """Reads an ARPA file from top to bottom and knows the line number for messages."""
 
     def __init__(self, path: Path, stream: BinaryIO):
-        self.path, self.stream, self.line_number = path, stream, 0
+        self.path, self.lines, self.line_number = path, raw_lines(stream, f"'{path}'"), 0
 
     def fail(self, problem: str) -> UserError:
         return UserError(f"'{self.path}' line {self.line_number}: {problem}")
 
     def next_line(self) -> bytes:
         """The next line that is not empty, without its line end."""
-        while line := self.stream.readline():
+        for line in self.lines:
             self.line_number += 1
-            if line.strip():
+            if not line.isspace():
                 return line.rstrip(b"\r\n")
         raise self.fail("the file ends too early, it is truncated: copy or make it again")
 
     def next_lines(self, count: int) -> tuple[list[bytes], list[int]]:
-        """The next `count` lines that are not empty, and their line numbers."""
+        """The next `count` lines that are not empty, fewer where they are long, and their line numbers."""
         lines: list[bytes] = []
         numbers: list[int] = []
-        while len(lines) < count:
-            block = list(islice(self.stream, count - len(lines)))
-            if not block:
-                raise self.fail("the file ends too early, it is truncated: copy or make it again")
-            is_full = [not line.isspace() for line in block]
-            numbers += compress(range(self.line_number + 1, self.line_number + 1 + len(block)), is_full)
-            lines += compress(block, is_full)
-            self.line_number += len(block)
-        return lines, numbers
+        size = 0
+        for line in self.lines:
+            self.line_number += 1
+            if not line.isspace():
+                lines.append(line)
+                numbers.append(self.line_number)
+                size += len(line)
+                if len(lines) == count or size > _BYTES_AT_ONCE:
+                    return lines, numbers
+        raise self.fail("the file ends too early, it is truncated: copy or make it again")
 
     def read_header(self) -> list[int]:
         first = self.next_line()
@@ -145,7 +139,7 @@ class _Parser:
         while (line := self.next_line().strip()) and not line.startswith(b"\\"):
             name, _, count = line.partition(b"=")
             order = name.split()[-1:] if name.startswith(b"ngram") else []
-            if order != [str(len(counts) + 1).encode()] or not count.strip().isdigit():
+            if order != [str(len(counts) + 1).encode()] or not _is_count(count.strip()):
                 raise self.fail(
                     f"expected 'ngram {len(counts) + 1}=COUNT', found '{_shown(line)}': this is no ARPA file"
                 )
@@ -206,13 +200,14 @@ class _Parser:
     def _read_section(self, order: int, count: int) -> tuple[list[bytes], np.ndarray, np.ndarray]:
         """`count` lines: all words [count · order], log10 probabilities and back-offs [count]."""
         tokens: list[bytes] = []
-        log10_p, log10_backoff = np.zeros(count), np.zeros(count)
-        for at in range(0, count, _LINES_AT_ONCE):
-            lines, numbers = self.next_lines(min(_LINES_AT_ONCE, count - at))
+        log10_p, log10_backoff = [np.zeros(0)], [np.zeros(0)]
+        while (rest := count - len(tokens) // order) > 0:
+            lines, numbers = self.next_lines(min(_LINES_AT_ONCE, rest))
             words, p, backoff = self._parse_lines(lines, numbers, order)
             tokens += words
-            log10_p[at : at + len(lines)], log10_backoff[at : at + len(lines)] = p, backoff
-        return tokens, log10_p, log10_backoff
+            log10_p.append(p)
+            log10_backoff.append(backoff)
+        return tokens, np.concatenate(log10_p), np.concatenate(log10_backoff)
 
     def _parse_lines(
         self, lines: list[bytes], numbers: list[int], order: int
@@ -226,12 +221,13 @@ class _Parser:
                     f"found '{_shown(lines[place].strip())}': the file is truncated, damaged, or its counts are wrong"
                 )
         try:
-            p = np.array([row[0] for row in rows]).astype(np.float64)
-            backoff = np.array([row[order + 1] if len(row) > order + 1 else b"0" for row in rows]).astype(np.float64)
+            p = np.fromiter((float(row[0]) for row in rows), np.float64, len(rows))
+            backoffs = (float(row[order + 1]) if len(row) > order + 1 else 0.0 for row in rows)
+            backoff = np.fromiter(backoffs, np.float64, len(rows))
         except ValueError as error:
             problem = f"among the {len(lines)} lines up to here something is not a number ({error})"
             raise self.fail(f"{problem}: make the file again") from None
-        if (p > 0).any() or np.isnan(p).any() or np.isnan(backoff).any():
+        if not (p <= 0).all() or not (backoff < np.inf).all():
             raise self.fail(f"a log10 probability in the {len(lines)} lines up to here is positive or not a number")
         return [word for row in rows for word in row[1 : order + 1]], p, backoff
 
@@ -247,6 +243,10 @@ def _raw_level(rows: np.ndarray, log10_p: np.ndarray, log10_backoff: np.ndarray)
     # IRSTLM and SRILM write impossible events as -99 or -inf; a finite number keeps sums free of nan
     log_p, log_backoff = (np.maximum(column, -1000.0)[keep] * LOG_10 for column in (log10_p, log10_backoff))
     return RawLevel(rows[keep], log_p, log_backoff)
+
+
+def _is_count(text: bytes) -> bool:
+    return text.isdigit() and len(text) <= _COUNT_DIGITS
 
 
 def _text(word: bytes) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import LARGEST_NUMBER, SettingError, check_positive, check_ranges
 
 MAX_ORDER = 9  # KenLM's Python package reads models up to order 6
 
@@ -34,15 +34,16 @@ class LmConfig:
 
     def __post_init__(self) -> None:
         prune = list(self.prune)
-        if not 1 <= self.order <= MAX_ORDER:
-            raise UserError(f"lm.order is {self.order}: give an order from 1 to {MAX_ORDER}")
+        check_ranges(self, "", {"order": (1, MAX_ORDER), "pad_vocabulary": (0, LARGEST_NUMBER)})
+        check_ranges(self, "", {"prune": (0, LARGEST_NUMBER), "discount_fallback": (0, 3)})
+        check_positive(self, "", ["memory_budget_gb"])
         if prune and (prune[0] != 0 or prune != sorted(prune) or len(prune) > self.order):
-            raise UserError(
-                f"lm.prune is {prune} for order {self.order}: "
-                f"give at most {self.order} counts that begin with 0 and do not fall"
-            )
+            problem = f"is {prune} for order {self.order}"
+            advice = f"give at most {self.order} counts that begin with 0 and do not fall"
+            raise SettingError("", "prune", f"{problem}: {advice}")
         if len(self.discount_fallback) not in (0, 3):
-            raise UserError(f"lm.discount_fallback is {list(self.discount_fallback)}: give three discounts, or none")
+            problem = f"is {list(self.discount_fallback)}: give three discounts, or none"
+            raise SettingError("", "discount_fallback", problem)
 
     @property
     def thresholds(self) -> tuple[int, ...]:

@@ -83,8 +83,8 @@ def _chunk_size(num_tokens: int, levels: list[CountedLevel], budget_gb: float, o
     chunk = int((budget_gb * 1e9 - tables) / (_BYTES_PER_SORTED_KEY + _BYTES_PER_NGRAM))
     if chunk < min(_SMALLEST_CHUNK, num_tokens):
         raise UserError(
-            f"the {order}-grams of {num_tokens} tokens need more than lm.memory_budget_gb={budget_gb} "
-            f"({tables / 1e9:.2f} GB are taken by the orders below): raise it, or lower lm.order"
+            f"the {order}-grams of {num_tokens} tokens need more than memory_budget_gb={budget_gb} "
+            f"({tables / 1e9:.2f} GB are taken by the orders below): raise it, or lower the order"
         )
     return max(chunk, _SMALLEST_CHUNK)
 

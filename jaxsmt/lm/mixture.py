@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
+from jaxsmt.common.settings import LARGEST_NUMBER, check_ranges
 from jaxsmt.lm.automaton import UNIGRAM_WORD, Automaton
 from jaxsmt.lm.model import Level, Lm
 from jaxsmt.lm.scoring import word_log_probs
@@ -24,6 +25,10 @@ class MixtureConfig:
     tolerance: float = 1e-3
     max_iterations: int = 100
     prior: float = 0.0
+
+    def __post_init__(self) -> None:
+        ranges = {"tolerance": (0.0, 1.0), "max_iterations": (1, LARGEST_NUMBER), "prior": (0.0, 1e9)}
+        check_ranges(self, "lm.mixture", ranges)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import check_ranges
 from jaxsmt.lm.kenlm_model import kenlm_sentence_log_probs, load_kenlm
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".arpa", ".bin", ".binary", ".klm", ".blm", ".lm", ".mmap", ".probing", ".trie")
@@ -35,8 +36,7 @@ class RescoringConfig(RescoringFiles):
     nbest: int = 100
 
     def __post_init__(self) -> None:
-        if self.nbest < 1:
-            raise UserError(f"rescore.nbest is {self.nbest}: give at least 1")
+        check_ranges(self, "rescore", {"nbest": (1, 100_000)})
 
 
 @dataclass(frozen=True)

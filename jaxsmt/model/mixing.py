@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.settings import check_choices
+from jaxsmt.common.settings import LARGEST_NUMBER, check_choices, check_positive, check_ranges
 from jaxsmt.search.rules.model import RuleModel, mixed_rules
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.fit.config import LinearConfig, PerplexityConfig
@@ -75,9 +75,8 @@ class MixingConfig:
             raise UserError(f"mixture.weighting=tuned is for ensembles: choose another one for '{self.operation}'")
         if self.weighting == "trained" and self.operation not in (COUNTS, LINEAR):
             raise UserError(f"mixture.weighting=trained is for counts and linear, and not for '{self.operation}'")
-        for name in ("raise_by", "epsilon"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise UserError(f"mixture.{name} is {getattr(self, name)}: give a positive number")
+        check_positive(self, "mixture", ["raise_by", "epsilon"])
+        check_ranges(self, "mixture", {"num_clusters": (1, 10_000), "cluster_seed": (0, LARGEST_NUMBER)})
 
     @property
     def is_ensemble(self) -> bool:

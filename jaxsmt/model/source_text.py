@@ -12,6 +12,7 @@ from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.streams import read_lines
 
 LINES_PER_BLOCK = 500  # read, translated and written at a time
+LETTERS_PER_BLOCK = 1 << 22  # fewer lines, where they are very long
 Glossary = Mapping[tuple[str, ...], tuple[str, ...]]  # source tokens → target tokens
 
 
@@ -58,11 +59,13 @@ def joined_texts(parts: Iterable[SourceText]) -> SourceText:
 def blocks_of(side: TextSide, lines: Iterable[str]) -> Iterator[SourceText]:
     """A stream of raw lines in pieces of LINES_PER_BLOCK, each read when it is asked for."""
     block: list[str] = []
+    num_letters = 0
     for line in lines:
         block.append(line)
-        if len(block) == LINES_PER_BLOCK:
+        num_letters += len(line)
+        if len(block) == LINES_PER_BLOCK or num_letters >= LETTERS_PER_BLOCK:
             yield source_text(side, block)
-            block = []
+            block, num_letters = [], 0
     if block:
         yield source_text(side, block)
 

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_file
-from jaxsmt.text.streams import read_lines
+from jaxsmt.text.streams import read_lines, text_lines
 
 STANDARD = "-"
 
@@ -20,11 +20,9 @@ def input_lines(path: str, may_be_empty: bool = False) -> Iterator[str]:
 
 
 def _standard_input() -> Iterator[str]:
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        try:
-            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-        except UnicodeDecodeError:
-            raise UserError(f"standard input, line {number} is not UTF-8: convert the text to UTF-8") from None
+    if sys.stdin is None:
+        raise UserError("standard input is closed: name a file, or let text come in")
+    return text_lines(sys.stdin.buffer, "standard input", may_be_empty=True)
 
 
 @contextmanager

@@ -88,7 +88,7 @@ class SearchWeights:
             if value.shape not in (shape, shape[1:]):
                 wanted = f"{sizes[field.name]} numbers" if sizes.get(field.name, 1) > 1 else "one number"
                 raise UserError(
-                    f"search.weights.{field.name} has shape {list(value.shape)}: "
+                    f"weights.{field.name} has shape {list(value.shape)}: "
                     f"give {wanted}, for all sentences or for each"
                 )
             values[field.name] = np.ascontiguousarray(np.broadcast_to(value, shape))

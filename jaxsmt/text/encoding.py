@@ -10,6 +10,7 @@ from pathlib import Path
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
+from jaxsmt.common.settings import SettingError
 from jaxsmt.text import casing
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.languages.segmenters import check_segmenters, segmenter_of
@@ -58,10 +59,10 @@ class TextConfig:
         check_segmenters(self.segmenters)
         if self.case not in casing.CASES:
             raise UserError(f"text.case is '{self.case}': set it to one of {', '.join(casing.CASES)}")
-        if self.max_length is not None and self.max_length < 1:
-            raise UserError(f"max_length is {self.max_length}: give a number of words of at least 1, or null")
-        if self.max_ratio is not None and self.max_ratio < 1:
-            raise UserError(f"max_ratio is {self.max_ratio}: give a ratio of at least 1, or null")
+        for name, unit in {"max_length": "number of words", "max_ratio": "ratio"}.items():
+            value = getattr(self, name)
+            if value is not None and not value >= 1:
+                raise SettingError("text", name, f"is {value}: give a {unit} of at least 1, or null")
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,10 @@ class BitextSource:
             raise UserError(
                 f"source_column is {self.source_column} and target_column {self.target_column}: columns count from 1"
             )
-
+        if self.source is not None and self.source == self.target:
+            raise UserError(f"source and target are both '{self.source}': give two files, each in its language")
+        if self.path is not None and self.source_column == self.target_column:
+            raise UserError(f"source_column and target_column are both {self.source_column}: give two columns")
         if self.first is not None and self.first < 1:
             raise UserError(f"first is {self.first}: give a number of pairs from 1 on, or null for all")
 

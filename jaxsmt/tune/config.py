@@ -1,13 +1,27 @@
 """Settings of the tuners, as `conf/tune/*` give them."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from jaxsmt.common.settings import LARGEST_NUMBER, SettingError, check_choices, check_positive, check_ranges
+
+METRICS = ("bleu", "ter")
+STRATEGIES = ("cyclic", "steepest")
+LEVELS, OPTIMISERS = ("corpus", "sentence"), ("lbfgs", "adam")
+MANY = 1_000_000
 
 
 class TunerSettings:
     """What is true of most tuners."""
 
     has_gradient: ClassVar[bool] = False  # of expected scores, through which mixtures can be trained
+
+
+def _check(settings: Any, ranges: dict[str, tuple[float, float]], positive: tuple[str, ...] = ()) -> None:
+    """Ranges of a tuner's settings, and those that are above 0."""
+    seed = {"seed": (0, LARGEST_NUMBER)} if hasattr(settings, "seed") else {}
+    check_ranges(settings, "tune", {**ranges, **seed})
+    check_positive(settings, "tune", positive)
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,15 @@ class MertConfig(TunerSettings):
     shared_starts: int = 6
     seed: int = 1
 
+    def __post_init__(self) -> None:
+        check_choices(self, "tune", {"metric": METRICS, "strategy": STRATEGIES})
+        counts = ("restarts", "random_directions", "perturbation_rounds", "perturbed_starts")
+        ranges = dict.fromkeys(counts, (0, MANY)) | dict.fromkeys(("max_iterations", "shared_starts"), (1, MANY))
+        ends = dict.fromkeys(("restart_low", "restart_high"), (-1000000.0, 1000000.0))
+        _check(self, {**ranges, **ends, "perturbation": (0.0, 100.0), "tolerance": (0.0, 1.0)})
+        if self.restart_low > self.restart_high:
+            raise SettingError("tune", "restart_low", f"is {self.restart_low} and above restart_high: give a lower one")
+
 
 @dataclass(frozen=True)
 class MiraConfig(TunerSettings):
@@ -67,6 +90,9 @@ class MiraConfig(TunerSettings):
     augment: bool = False
     deviation: float = 0.3
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        _check(self, {"decay": (0.0, 1.0), "iterations": (1, MANY)}, ("step_limit", "deviation"))
 
 
 @dataclass(frozen=True)
@@ -91,6 +117,10 @@ class ProConfig(TunerSettings):
     augment: bool = False
     deviation: float = 0.3
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        ranges = {"samples": (1, 100 * MANY), "kept": (1, 100 * MANY), "min_difference": (0.0, 1.0)}
+        _check(self, {**ranges, "interpolation": (0.0, 1.0)}, ("l2", "deviation"))
 
 
 @dataclass(frozen=True)
@@ -134,6 +164,12 @@ class RiskConfig(TunerSettings):
     deviation: float = 0.3
     seed: int = 1
 
+    def __post_init__(self) -> None:
+        check_choices(self, "tune", {"metric": METRICS, "level": LEVELS, "optimiser": OPTIMISERS})
+        counts = {"iterations": (1, MANY), "gamma_steps": (1, 1000), "restarts": (0, MANY)}
+        strengths = dict.fromkeys(("l2", "mixture_l2", "perturbation"), (0.0, 1000000000.0))
+        _check(self, {**counts, **strengths}, ("learning_rate", "gamma", "gamma_factor", "deviation"))
+
 
 @dataclass(frozen=True)
 class TrustRegionConfig(TunerSettings):
@@ -151,3 +187,12 @@ class TrustRegionConfig(TunerSettings):
     max_evaluations: int = 200
     low: float | None = None
     high: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choices(self, "tune", {"metric": METRICS})
+        ends = dict.fromkeys(("low", "high"), (-1000000000.0, 1000000000.0))
+        _check(self, {"max_evaluations": (1, MANY), **ends}, ("initial_radius", "final_radius"))
+        if self.final_radius > self.initial_radius:
+            raise SettingError("tune", "final_radius", f"is {self.final_radius} and above initial_radius: lower it")
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise SettingError("tune", "low", f"is {self.low} and not below high, {self.high}: give a lower one")

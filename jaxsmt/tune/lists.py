@@ -7,8 +7,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.evaluate.bleu import LENGTH, MATCHES, REFERENCE_LENGTH, TOTALS
-
-METRICS = ("bleu", "ter")
+from jaxsmt.tune.config import METRICS
 
 
 @dataclass(frozen=True)

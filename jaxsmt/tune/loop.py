@@ -13,6 +13,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.norms import l1_normalised
 from jaxsmt.common.progress import log
+from jaxsmt.common.settings import check_ranges
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, ter_of_sums
 from jaxsmt.tune.nbest import NBestLists, merge_nbest
 from jaxsmt.tune.scoring import score_lists
@@ -40,9 +41,8 @@ class LoopConfig:
     with_ter: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("max_iterations", "patience"):
-            if getattr(self, name) < 1:
-                raise UserError(f"loop.{name} is {getattr(self, name)}: give at least 1")
+        check_ranges(self, "loop", {"max_iterations": (1, 10_000), "patience": (1, 10_000)})
+        check_ranges(self, "loop", {"min_change": (0.0, 1.0), "min_gain": (0.0, 1.0)})
 
 
 @dataclass(frozen=True)

@@ -118,5 +118,5 @@ def test_links_of_other_text_decide_where_this_one_says_nothing():
 
 def test_negative_priors_are_named():
     for name in ("alpha", "alike_alpha", "tension"):
-        with pytest.raises(UserError, match=rf"align\.{name} is -1\.0: it may not be negative"):
+        with pytest.raises(UserError, match=rf"align\.{name} is -1\.0: give a number from 0 to"):
             AlignConfig(**{name: -1.0})

@@ -143,7 +143,7 @@ def test_broken_files_are_explained(tmp_path, name):
 
 def test_truncated_gzip_and_missing_file(tmp_path):
     (tmp_path / "cut.arpa.gz").write_bytes(gzip.compress(SMALL.encode())[:-20])
-    with pytest.raises(UserError, match=r"damaged gzip|truncated"):
+    with pytest.raises(UserError, match="broken or truncated"):
         read_arpa(tmp_path / "cut.arpa.gz")
     with pytest.raises(UserError, match="does not exist"):
         read_arpa(tmp_path / "nothing.arpa")

@@ -297,7 +297,7 @@ def test_bagging_goes_on_after_its_last_round(made, tmp_path):
 @pytest.mark.parametrize(
     ("node", "sentence"),
     [
-        ({"name": "bagging", "members": 0}, "adapt.members is 0: give at least 1"),
+        ({"name": "bagging", "members": 0}, "adapt.members is 0: give a number from 1"),
         ({"name": "bagging", "differ_by": "luck"}, "adapt.differ_by is 'luck': choose 'samples' or 'starts'"),
         ({"name": "bagging", "rounds": -1}, "adapt.rounds is -1: give at least 0"),
         ({"name": "bagging", "mert": {"restart": 1}}, "adapt=bagging: unknown configuration key 'mert.restart'"),

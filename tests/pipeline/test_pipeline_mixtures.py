@@ -144,7 +144,7 @@ def test_points_of_the_search_are_weights_of_models():
     [
         ({"operation": "sum"}, "mixture.operation is 'sum': choose one of counts, linear"),
         ({"weighting": "tuned"}, "mixture.weighting=tuned is for ensembles: choose another one for 'counts'"),
-        ({"epsilon": 0.0}, "mixture.epsilon is 0.0: give a positive number"),
+        ({"epsilon": 0.0}, "mixture.epsilon is 0.0: give a number above 0"),
     ],
 )
 def test_wrong_settings_are_named(changes, sentence):
@@ -210,7 +210,7 @@ def test_fewer_sentences_are_taken_at_equal_steps():
     assert text.take("x").at_most(2).source == SourceText(["a", "e"], [["a"], ["e"]], [["a"], ["e"]])
     assert text.at_most(None) is text.at_most(7) is text
     assert text.at_most(1).labels == ["x"]
-    with pytest.raises(UserError, match="tune_sentences is 0: give at least 1"):
+    with pytest.raises(UserError, match="tune_sentences is 0: give a number from 1"):
         ListsConfig(sentences=0)
 
 

@@ -168,7 +168,7 @@ def test_files_that_moved_or_changed(strong, folder, arpa, tmp_path, caplog, mon
         assert "big-model.lm' has changed since its weight was tuned" in caplog.text
     with pytest.raises(UserError, match=f"which is 'kenlm-other_0', and the model has {NAME}: rename it"):
         decoded(folder, run, "rescore.kenlm=[other.bin]")
-    with pytest.raises(UserError, match=re.escape("rescore.nbest is 0: give at least 1")):
+    with pytest.raises(UserError, match=re.escape("rescore.nbest is 0: give a number from 1")):
         decoded(folder, run, "rescore.nbest=0")
     monkeypatch.setitem(sys.modules, "kenlm", None)
     with pytest.raises(UserError, match="needs the package kenlm"):
@@ -190,7 +190,7 @@ def test_a_model_without_rescoring_has_no_weight_for_a_file(untuned, folder):
         (["tune=mert", "adapt=recognise"], "rescore.kenlm and an adaptation do not go together yet"),
         (["tune=mert", "mixture=wsum"], "rescore.kenlm and ensembles (wsum) do not go together yet"),
         (["tune=mert", "mixture.tune_each=true"], "set mixture.tune_each=false or leave out rescore.kenlm"),
-        (["tune=mert", "rescore.nbest=0"], "rescore.nbest is 0: give at least 1"),
+        (["tune=mert", "rescore.nbest=0"], "rescore.nbest is 0: give a number from 1"),
         (["tune=mert"], "big.bin"),  # no such file, or no KenLM to open it
     ],
 )

@@ -179,7 +179,7 @@ def test_bad_files_are_named(tmp_path):
     packed = gzip.compress(PHRASES.encode())
     for broken in (packed[:-12], b"plain text", packed[:30] + b"xxxx" + packed[34:]):
         (tmp_path / "broken.gz").write_bytes(broken)
-        with pytest.raises(UserError, match="not whole gzip data"):
+        with pytest.raises(UserError, match=r"broken or truncated|not a gzip file"):
             moses.read_scored_table(tmp_path / "broken.gz")
 
 

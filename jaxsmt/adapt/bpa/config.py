@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.settings import check_choices
+from jaxsmt.common.settings import LARGEST_NUMBER, check_choices, check_positive, check_ranges
 
 SAMPLERS = ("heuristic", "mcmc", "laplace")
 PROPOSALS = ("fixed", "scaled", "laplace")
@@ -47,14 +47,9 @@ class BpaConfig:
 
     def __post_init__(self) -> None:
         check_choices(self, "adapt", {"sampler": SAMPLERS, "proposal": PROPOSALS, "oracle": ORACLES})
-        for name in ("delta", "sigma_prior", "sigma_proposal"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise UserError(f"adapt.{name} is {getattr(self, name)}: give a number above 0")
-        for name in ("num_samples", "chains", "chain_length"):
-            if getattr(self, name) < 1:
-                raise UserError(f"adapt.{name} is {getattr(self, name)}: give at least 1")
-        if self.burn_in < 0:
-            raise UserError(f"adapt.burn_in is {self.burn_in}: give 0 or more steps")
+        check_positive(self, "adapt", ["delta", "sigma_prior", "sigma_proposal"])
+        check_ranges(self, "adapt", dict.fromkeys(("num_samples", "chains", "chain_length"), (1, 10000000)))
+        check_ranges(self, "adapt", {"burn_in": (0, 10_000_000), "seed": (0, LARGEST_NUMBER)})
         if self.sampler == "mcmc" and self.chains * self.chain_length < self.num_samples:
             raise UserError(
                 f"adapt.num_samples is {self.num_samples} and {self.chains} chains of {self.chain_length} steps have "

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import check_choices, check_ranges
 
 BLEU, CHRF = "bleu", "chrf"
 UTILITIES = (BLEU, CHRF)
@@ -23,10 +24,8 @@ class ConsensusConfig:
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.utility not in UTILITIES:
-            raise UserError(f"consensus.utility is '{self.utility}': choose one of {', '.join(UTILITIES)}")
-        if self.nbest < 1:
-            raise UserError(f"consensus.nbest is {self.nbest}: give at least 1")
+        check_choices(self, "consensus", {"utility": UTILITIES})
+        check_ranges(self, "consensus", {"nbest": (1, 100_000)})
         if not 0 <= self.gamma < float("inf"):
             raise UserError(f"consensus.gamma is {self.gamma}: give a number of 0 or more")
 

@@ -53,7 +53,7 @@ class RecogniserConfig:
 
     def __post_init__(self) -> None:
         check_choices(self, "adapt", {"classifier": CLASSIFIERS, "solver": SOLVERS})
-        check_positive(self, "adapt", ("strength", "smoothing", "min_sentences"))
+        check_positive(self, "adapt", ["strength", "smoothing", "min_sentences"])
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import numbered_runs, ranges
+from jaxsmt.common.settings import LARGEST_NUMBER, check_positive, check_ranges
 from jaxsmt.common.sizes import power_of_two
 from jaxsmt.lm.classes.bigrams import Beside, Bigrams
 from jaxsmt.lm.classes.gains import ClassCounts, Neighbours, WordBatch, best_moves
 
+MOST_CLASSES = 10_000  # their bigrams are a square of counts
 _BATCH_SIZES, _SHORT_LIST = (8, 64, 512), 64  # what batches and lists are padded to: few compilations
 
 
@@ -41,11 +42,9 @@ class ExchangeConfig:
     batch_share: float = 5e-3
 
     def __post_init__(self) -> None:
-        for name in ("num_classes", "batch_words"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} of word classes is {getattr(self, name)}: give a number of at least 1")
-        if self.iterations < 0:
-            raise UserError(f"iterations of word classes is {self.iterations}: give 0 or more")
+        check_ranges(self, "", {"num_classes": (1, MOST_CLASSES), "batch_words": (1, LARGEST_NUMBER)})
+        check_ranges(self, "", {"iterations": (0, LARGEST_NUMBER), "min_gain": (0.0, 1e6)})
+        check_positive(self, "", ["batch_share"])
 
 
 @dataclass(frozen=True)

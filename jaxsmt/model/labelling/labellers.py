@@ -55,7 +55,10 @@ class GivenLabels:
         return tuple(dict.fromkeys(label for label in self.labels if label is not None))
 
     def labels_of(self, sentences: Sequence[Sequence[str]], start: int = 0) -> list[str | None]:
-        """Those at the places of the sentences."""
+        """Those at the places of the sentences; none at all mean that the text has ended."""
+        if not sentences and start < len(self.labels):
+            found_both = f"'{self.source}' has {len(self.labels)} lines and the input {start}"
+            raise UserError(f"{found_both}: give one label a line")
         found = list(self.labels[start : start + len(sentences)])
         if len(found) < len(sentences):
             raise UserError(f"'{self.source}' has {len(self.labels)} lines and the input more: give one label a line")

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
@@ -23,6 +22,7 @@ from jaxsmt.model.model import Model
 from jaxsmt.model.source_text import SourceText, blocks_of, read_glossary, source_text
 from jaxsmt.model.translation import TranslatedLine, make_translator
 from jaxsmt.pipeline.checking.input import check_input
+from jaxsmt.pipeline.checking.outputs import check_outputs
 from jaxsmt.pipeline.config.rooms import with_overrides
 from jaxsmt.pipeline.rescoring import changed_consensus, changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
@@ -37,15 +37,12 @@ from jaxsmt.text.languages.segmenters import allow
 NO_LABEL = "-"  # in files of labels: a line of no particular kind
 FURTHER_OUTPUTS = ("alignments", "nbest_output", "labels_output", "explain_output")
 JSON_LINES = (".jsonl", ".json", ".ndjson")
-MOST_KNOWN = 100_000  # lines of input that are looked at beforehand
+MOST_KNOWN, MOST_LETTERS = 100_000, 50_000_000  # lines of input, and letters, that are looked at beforehand
 
 
 def decode(config: DictConfig) -> None:
     """Translates `input` to `output`, a line for a line, and writes what else is asked for."""
-    if (config.nbest > 0) != (config.nbest_output is not None):
-        raise UserError("nbest and nbest_output go together: set both, or neither")
-    if config.explain_output is not None and not config.explain:
-        raise UserError("explain_output says where explanations go: add explain=true")
+    check_request(config)
     model = load_model(config)
     if config.check:
         check_input(_read(config.input), model.source, model.target, config.input, config.check_output)
@@ -56,12 +53,18 @@ def decode(config: DictConfig) -> None:
     if config.adapt_to_file or config.adapt_memory is not None:
         key = "adapt_to_file" if config.adapt_to_file else "adapt_memory"
         raise UserError(f"{key} is for documents, and '{config.input}' is lines of text: leave it out, or set format")
+    has_profile = any(config[key] is not None for key in ("domain", "component_weights", "lm_mixture"))
+    if has_profile and not is_conversation(config):  # which is told, and goes on
+        model.profile(same_label(config.domain or NO_DOMAIN).label, config.component_weights, config.lm_mixture)
     text = known_text(config.input, model.source)
+    labeller = chosen_labeller(config, model)
+    if config.labels is not None and text is not None:
+        labeller.labels_of(text.tokens)
+        labeller.labels_of([], len(text))  # are there more?
     if text is not None:
         model = model.for_text(text)
     glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
     session = Session(config, make_translator(model, with_overrides(model.search, config.search), glossary))
-    labeller = chosen_labeller(config, model)
     if is_conversation(config):
         converse(session, model.labeller() if config.component_weights is None else labeller)
         return
@@ -69,6 +72,20 @@ def decode(config: DictConfig) -> None:
     if config.stream:
         blocks = (source_text(model.source, [line]) for line in _read(config.input))
     translate_blocks(session, labeller, blocks if config.stream else track(blocks, "translating, blocks"))
+
+
+def check_request(config: DictConfig) -> None:
+    """Raises UserError, before the model is opened, for what cannot be asked of any."""
+    if config.nbest < 0:
+        raise UserError(f"nbest is {config.nbest}: give a number of translations, or 0 for none")
+    if (config.nbest > 0) != (config.nbest_output is not None):
+        raise UserError("nbest and nbest_output go together: set both, or neither")
+    if config.explain_output is not None and not config.explain:
+        raise UserError("explain_output says where explanations go: add explain=true")
+    check_outputs(
+        {key: config[key] for key in ("output", *FURTHER_OUTPUTS, "unknown_words")},
+        {key: config[key] for key in ("input", "labels", "glossary")},
+    )
 
 
 def is_conversation(config: DictConfig) -> bool:
@@ -103,6 +120,8 @@ def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[Sour
             unknown.update(word for answer in answers for word in answer.line.unknown)
             found.update(label or NO_LABEL for label in labels)
             number += len(block)
+        if config.labels is not None:
+            labeller.labels_of([], number)  # are there more?
     if config.labels is None and len(labeller.names) > 1:
         log.info("domains found: %s (domain=none turns that off)", _counted(found))
     _report_unknown(config.unknown_words, unknown)
@@ -127,8 +146,13 @@ def known_text(path: str, side: TextSide) -> SourceText | None:
     """The text of a file that is not too long: rules that it cannot use need not be read. None: any may come."""
     if path == STANDARD or not Path(path).is_file():
         return None
-    lines = list(islice(_read(path), MOST_KNOWN + 1))
-    return source_text(side, lines) if len(lines) <= MOST_KNOWN else None
+    lines, num_letters = [], 0
+    for line in _read(path):
+        lines.append(line)
+        num_letters += len(line)
+        if len(lines) > MOST_KNOWN or num_letters > MOST_LETTERS:
+            return None
+    return source_text(side, lines)
 
 
 def chosen_labeller(config: DictConfig, model: Model) -> Labeller:

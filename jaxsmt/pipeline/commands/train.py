@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.demo import write_demo
+from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import HIERO, ExtractConfig
 from jaxsmt.model.mixing import TARGET_CLUSTERS, MixingConfig
 from jaxsmt.model.rescoring import Rescoring
@@ -19,7 +21,15 @@ from jaxsmt.pipeline.assembly import (
     with_provenance,
     with_static_lms,
 )
+from jaxsmt.pipeline.checking.given_files import (
+    check_links_files,
+    check_models,
+    check_parts,
+    check_texts,
+    warn_of_equal_texts,
+)
 from jaxsmt.pipeline.checking.languages import check_languages
+from jaxsmt.pipeline.checking.outputs import check_folders
 from jaxsmt.pipeline.checking.run import CheckRequest, check_training
 from jaxsmt.pipeline.class_lms import class_lm_stages
 from jaxsmt.pipeline.config.choices import Choices, read_choices
@@ -44,22 +54,29 @@ from jaxsmt.pipeline.stages.tuning import ListsConfig, TuningTask, check_augment
 from jaxsmt.pipeline.store import Artefact, Store, StoreConfig
 from jaxsmt.pipeline.terminal.ending import show_ending
 from jaxsmt.pipeline.trained_mixtures import check_trained
+from jaxsmt.search.weights import NUM_ORIENTATIONS, SearchWeights
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.vocabulary import Vocabulary
 from jaxsmt.tune.loop import LoopConfig
 
+NUM_RULE_WEIGHTS = len(SearchWeights.rule)  # log p(s|t), lex(s|t), p(t|s), lex(t|s)
+LONGEST_CORPUS_NAME = 100  # bytes; names of folders have it beside other things
 Sources = dict[str, dict[str, BitextSource]]  # part of the corpus → domain → bitext
 
 
 def train(config: DictConfig) -> float:
     """Trains a model and returns its mean development BLEU with in-domain weights (0 without a development set)."""
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
+    check_folders({"work_dir": config.work_dir, "output_dir": config.output_dir})
     sources, chosen = corpus_sources(config, work_dir), read_choices(config)
     if config.check:
         return check(config, sources, chosen)
     rescoring = check_choices(chosen, sources)
+    lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
+    room_config(CompareConfig, config.evaluate)  # which the end of a sweep needs
+    check_files(config, chosen, sources)
     if config.corpus.language_check:
         check_languages(sources)
     store = opened_store(config)
@@ -87,7 +104,6 @@ def train(config: DictConfig) -> float:
         draft = with_static_lms(store, draft)
     linked = {part.name: (part, links[part.name]) for part in texts}
     draft = with_operation_models(store, draft, linked, development, chosen, osm_weight)
-    lists = ListsConfig(config.nbest_size, room_config(LoopConfig, config.loop), config.tune_sentences)
     draft = finished(store, draft, sources, chosen, TuningTask(sources["dev"], chosen.tuner, lists, rescoring))
     draft.write(output_dir / "model")
     with store.watched("translate and score"):
@@ -117,6 +133,9 @@ def check_choices(chosen: Choices, sources: Sources) -> Rescoring | None:
     """Raises UserError, before any work is done, where choices do not go together; returns what rescores, if any."""
     tuner, mixture, adapter = chosen.tuner, chosen.mixture, chosen.adapter
     check_names(sources, chosen.tm, chosen.extract)
+    for key, number in {"rule": NUM_RULE_WEIGHTS, "reordering": NUM_ORIENTATIONS}.items():
+        if np.shape(getattr(chosen.weights, key)) != (number,):
+            raise UserError(f"weights.{key} is {getattr(chosen.weights, key)}: give {number} numbers, [a,b,…]")
     check_adaptation(adapter, mixture, sources["dev"], sources["adapt"], tuner)
     check_consensus(chosen.consensus, sources["dev"])
     check_provenance(chosen.tm.features_of_counts, mixture, tuner)
@@ -125,6 +144,14 @@ def check_choices(chosen: Choices, sources: Sources) -> Rescoring | None:
     check_augmented(tuner, mixture, rescoring is not None)
     check_operations(chosen.lm, "chart" if chosen.extract.kind == HIERO else chosen.search.kind)
     return rescoring
+
+
+def check_files(config: DictConfig, chosen: Choices, sources: Sources) -> None:
+    """Raises UserError for what the stages would stumble over: files that are missing, are none, or do not fit."""
+    check_parts(list(config.translate), {str(name): list(sets) for name, sets in config.corpus.groups.items()}, sources)
+    check_models(chosen.lm, chosen.tm)
+    check_links_files(chosen.links, sources, check_texts(sources))
+    warn_of_equal_texts(sources)
 
 
 def component_stages(
@@ -209,6 +236,8 @@ def check_names(sources: Sources, tm: TmConfig, extract: ExtractConfig) -> None:
     for name in [*made, *(name for part in ("dev", "adapt", "test") for name in sources[part])]:
         if not name.replace("-", "").replace("_", "").isalnum():
             raise UserError(f"'{name}' cannot name a corpus: use letters, digits, '-' and '_'")
+        if len(name.encode()) > LONGEST_CORPUS_NAME:
+            raise UserError(f"'{name[:40]}…' is too long to name a corpus: use at most {LONGEST_CORPUS_NAME} bytes")
         if made.count(name) > 1:
             raise UserError(f"two of corpus.components, tm.folders and tm.tables are called '{name}': rename one")
 

@@ -10,6 +10,7 @@ from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.consensus.config import ConsensusConfig
 from jaxsmt.common.device import DeviceConfig
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.integrity.limits import InputLimits
 from jaxsmt.lm.rescoring import RescoringConfig
 from jaxsmt.pipeline.config.rooms import overrides_schema_of, schema_of
 from jaxsmt.search.decoder import SearchConfig
@@ -55,6 +56,7 @@ class FinishedTextConfig(BpaConfig):
 
 
 DeviceSchema = schema_of(DeviceConfig)
+LimitsSchema = schema_of(InputLimits)
 SearchOverrides = overrides_schema_of(SearchConfig)
 WeightsOverrides = overrides_schema_of(WeightsSchema)
 RescoringOverrides = overrides_schema_of(RescoringConfig)
@@ -98,6 +100,7 @@ class DecodeSchema:
     rescore: RescoringOverrides = field(default_factory=RescoringOverrides)  # type: ignore[valid-type]
     consensus: ConsensusOverrides = field(default_factory=ConsensusOverrides)  # type: ignore[valid-type]
     device: DeviceSchema = field(default_factory=DeviceSchema)  # type: ignore[valid-type]
+    limits: LimitsSchema = field(default_factory=LimitsSchema)  # type: ignore[valid-type]
     quiet: bool = False
     debug: bool = False
 

@@ -7,6 +7,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import hydra
@@ -20,10 +22,15 @@ from rich.logging import RichHandler
 
 from jaxsmt.common.device import DeviceConfig, release_kernels, setup_device
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.integrity.ending import FAILED, STOPPED, UNFORESEEN, exit_with
+from jaxsmt.common.integrity.limits import InputLimits, setup_limits
 from jaxsmt.common.progress import console, log
+from jaxsmt.pipeline.config.arguments import readable
 from jaxsmt.pipeline.config.folder import conf_folder, own_folder
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
+DEBUG = "debug=true"
+YAML_ERRORS = "yaml.error"  # the module of all that OmegaConf's parser raises
 
 
 class WorkingFolder(SearchPathPlugin):
@@ -35,16 +42,18 @@ class WorkingFolder(SearchPathPlugin):
             search_path.append("working folder", f"file://{folder}")
 
 
-def launch(name: str, job: Callable[[DictConfig], Any], arguments: list[str], keys: Callable[[], list[str]]) -> None:
+def launch(
+    name: str, job: Callable[[DictConfig], Any], arguments: list[str], schema: DictConfig, keys: Callable[[], list[str]]
+) -> None:
     """Runs a job as conf/<name>.yaml and the arguments configure it.
 
     A mistake in the configuration becomes one sentence and exit code 1. arguments: of the command line, its name
-    first. keys: all that exist, which answer "did you mean".
+    first. schema: of the command. keys: all that exist, which answer "did you mean".
     """
-    wants_traceback = FULL_ERROR in os.environ
+    set_before = os.environ.get(FULL_ERROR)
+    wants_traceback = set_before is not None or DEBUG in arguments
     os.environ[FULL_ERROR] = "1"  # lets Hydra's exceptions through to us
     Plugins.instance().register(WorkingFolder)
-    sys.argv = arguments  # where Hydra looks
 
     is_started = False
 
@@ -54,40 +63,89 @@ def launch(name: str, job: Callable[[DictConfig], Any], arguments: list[str], ke
         return run_job(job, config)
 
     try:
-        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)(task)()
-    except Exception as error:
-        # before the job starts Hydra stumbles over mistakes of users alone: it raises TypeError for device=[1], and
-        # OSError where it finds no room for its copy of the configuration
-        is_mistake = not is_started or isinstance(error, HydraException | OmegaConfBaseException | OSError)
-        if wants_traceback or not is_mistake:
-            raise
-        if isinstance(error, OSError) and not isinstance(error, HydraException):
-            _exit(_explain_system(error))
-        _exit(explain(error, keys()))
+        with _in_a_sentence(wants_traceback, keys, lambda: not is_started):
+            sys.argv = [arguments[0], *readable(arguments[1:], schema)]  # where Hydra looks
+            hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)(task)()
+    finally:
+        if set_before is None:
+            del os.environ[FULL_ERROR]
 
 
 def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
-    """Runs one job with logging and the device set up.
+    """Runs one job with logging, limits and the device set up.
 
-    A UserError ends the process with one sentence and exit code 1, without a traceback unless `debug=true`.
+    What is wrong ends the process with one sentence and a code, without a traceback unless `debug=true`.
     """
     setup_logging(config.get("quiet", False), config.get("debug", False))
     release_kernels()  # of the jobs before it in a sweep
-    try:
+    with _in_a_sentence(config.get("debug", False), lambda: all_keys(config)):
         OmegaConf.resolve(config)
+        setup_limits(InputLimits(**config.get("limits", {})))
         setup_device(DeviceConfig(**config.get("device", {})))
         return job(config)
-    except UserError as error:
-        if config.get("debug", False):
-            raise
-        _exit(str(error))
-    except OSError as error:
-        if config.get("debug", False):
-            raise
-        _exit(_explain_system(error))
+
+
+@contextmanager
+def _in_a_sentence(
+    wants_traceback: bool, keys: Callable[[], list[str]], is_early: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
+    """Ends the process with a sentence for whatever goes wrong; but what nobody reads, see `ended_quietly`."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit):
+        raise
     except KeyboardInterrupt:
-        _exit("stopped; the same command goes on where it was")
-    return None
+        exit_with("stopped; finished stages are kept, and the same command goes on behind them", STOPPED)
+    except Exception as error:
+        if wants_traceback:
+            raise
+        sentence, code = _sentence(error, keys, is_early())
+        exit_with(sentence, code)
+
+
+def _sentence(error: Exception, keys: Callable[[], list[str]], is_early: bool) -> tuple[str, int]:
+    """What to say of an error, and the exit code.
+
+    is_early: before the job starts Hydra stumbles over mistakes of users alone: it raises TypeError for device=[1].
+    """
+    if isinstance(error, UserError):
+        return str(error), FAILED
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        return explain(error, keys()), FAILED
+    if any(kind.__module__ == YAML_ERRORS for kind in type(error).__mro__):
+        return _explain_yaml(error), FAILED
+    if isinstance(error, OSError):
+        return _explain_system(error), FAILED
+    if isinstance(error, MemoryError):
+        what = f" ({error})" if str(error) else ""
+        return f"there is not enough memory{what}: give less text, or smaller numbers, or a machine with more", FAILED
+    if isinstance(error, UnicodeDecodeError) and (files := _not_utf8()):
+        return f"'{files[0]}' is not UTF-8: convert the file, for instance with iconv", FAILED
+    if is_early:
+        return explain(error, keys()), FAILED
+    kind = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+    return f"this should not happen ({kind}): please report it with what debug=true shows", UNFORESEEN
+
+
+def _not_utf8() -> list[Path]:
+    """Files of the user's configuration that nobody can read."""
+    found = []
+    for path in sorted((own_folder() or conf_folder()).rglob("*.yaml")):
+        try:
+            path.read_text(encoding="utf-8")
+        except (UnicodeDecodeError, OSError):
+            found.append(path)
+    return found
+
+
+def _explain_yaml(error: Exception) -> str:
+    """One sentence with file and line for a slip in a file of the configuration."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    name = getattr(mark or error, "name", None) or "a file of conf/"
+    name = re.sub(r"^.*file://", "", str(name))
+    where = f" line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).splitlines()[0]
+    return f"'{name}'{where} is not YAML ({problem}): mend the file; text with ': ' or '#' needs quotation marks"
 
 
 def _explain_system(error: OSError) -> str:
@@ -124,14 +182,15 @@ def explain(error: Exception, known_keys: list[str]) -> str:
     """One sentence for an error of Hydra or OmegaConf, with the nearest valid key or option."""
     text = " ".join(str(line) for cause in _causes(error) for line in str(cause).splitlines())
     if missing := re.search(r"Could not override '([^']+)'", text) or re.search(r"full_key: (\S+)", text):
-        key = missing.group(1).split("@")[0]
+        key = re.sub(r"\[\d+\]$", "", missing.group(1).split("@")[0])  # an item of a list
         if key not in known_keys:
             return f"unknown configuration key '{key}'{nearest(key, known_keys)}; all keys: add --cfg job"
     if option := re.search(r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\s*Config search", text):
         names = option.group(3).split()
         chosen = option.group(1).rsplit("/", 1)[-1]
         return f"'{option.group(2)}={chosen}' is not a choice{nearest(chosen, names)}; choose from {', '.join(names)}"
-    reason = str(list(_causes(error))[-1]).splitlines()[0].rstrip(".")
+    lines = [line.strip() for line in str(list(_causes(error))[-1]).splitlines() if line.strip()]
+    reason = " ".join(lines[: 2 if lines[0].endswith(":") else 1]).rstrip(".")
     value = re.search(r"full_key: (\S+)", text)
     return f"configuration key '{value.group(1)}': {reason}; set another value" if value else reason
 
@@ -161,8 +220,3 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
-
-
-def _exit(sentence: str) -> None:
-    print(f"error: {sentence}", file=sys.stderr)
-    raise SystemExit(1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hydra.core.config_store import ConfigStore
 
 from jaxsmt.lm.config import LmConfig
-from jaxsmt.pipeline.config.decoding import DeviceSchema
+from jaxsmt.pipeline.config.decoding import DeviceSchema, LimitsSchema
 from jaxsmt.pipeline.config.rooms import schema_of
 from jaxsmt.pipeline.config.schemas import AlignSchema, ExtractSchema, TextSchema
 
@@ -23,6 +23,7 @@ class PairsSchema:
     target_language: str = ""
     text: TextSchema = field(default_factory=TextSchema)
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -58,6 +59,7 @@ class LmCommandSchema:
     text: TextSchema = field(default_factory=TextSchema)
     estimation: LmSchema = field(default_factory=LmSchema)  # type: ignore[valid-type]
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 

@@ -13,7 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
-from jaxsmt.common.settings import from_values, with_changes
+from jaxsmt.common.settings import check_numbers, from_values, with_changes
 from jaxsmt.pipeline.config.launch import explain, nearest
 
 Room = TypeVar("Room")
@@ -48,12 +48,24 @@ def overrides_schema_of(room: type) -> Any:
 
 def with_overrides(stored: Room, node: Any) -> Room:
     """The stored configuration with the keys of an overrides node that were given."""
-    return with_changes(stored, plain(node))
+    values, key = plain(node), key_of(node)
+    check_numbers(values, key)
+    return with_changes(stored, values, key)
 
 
-def room_config(room: type[Room], node: Any) -> Room:
-    """The room's dataclass with the values of a node; lists become tuples, inner nodes inner dataclasses."""
-    return from_values(room, plain(node))
+def room_config(room: type[Room], node: Any, key: str | None = None) -> Room:
+    """The room's dataclass with the values of a node; lists become tuples, inner nodes inner dataclasses.
+
+    key: where the node stands in the whole configuration, if it does not know by itself.
+    """
+    values, key = plain(node), key_of(node) if key is None else key
+    check_numbers(values, key)
+    return from_values(room, values, key)
+
+
+def key_of(node: Any) -> str:
+    """The dotted key of a node, as a command line has it."""
+    return node._get_full_key(None) or "" if OmegaConf.is_config(node) else ""
 
 
 def named_room(group: str, node: Any, rooms: Mapping[str, type]) -> Any:
@@ -71,7 +83,7 @@ def named_room(group: str, node: Any, rooms: Mapping[str, type]) -> Any:
         del values[key]
         log.warning("%s=%s has no key '%s': it is left out", group, name, key)
     try:
-        return room_config(rooms[name], OmegaConf.merge(OmegaConf.structured(schema_of(rooms[name])), values))
+        return room_config(rooms[name], OmegaConf.merge(OmegaConf.structured(schema_of(rooms[name])), values), group)
     except OmegaConfBaseException as error:
         raise UserError(f"{group}={name}: {explain(error, own)}") from None
 

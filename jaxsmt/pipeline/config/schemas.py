@@ -23,7 +23,7 @@ from jaxsmt.lm.rescoring import RescoringFiles
 from jaxsmt.model.language_models import FIRST
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.model.rescoring import RescoringTraining
-from jaxsmt.pipeline.config.decoding import DeviceSchema, WeightsSchema, register_decode_schema
+from jaxsmt.pipeline.config.decoding import DeviceSchema, LimitsSchema, WeightsSchema, register_decode_schema
 from jaxsmt.pipeline.config.launch import explain
 from jaxsmt.pipeline.config.rooms import plain, schema_of
 from jaxsmt.pipeline.store import StoreConfig
@@ -234,6 +234,7 @@ class TrainSchema:
     work_dir: str = MISSING
     output_dir: str = MISSING
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -266,6 +267,7 @@ class ListTuningSchema:
     rescore: RescoringFilesSchema = field(default_factory=RescoringFilesSchema)  # type: ignore[valid-type]
     tune: dict[str, Any] = field(default_factory=dict)
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -287,6 +289,7 @@ class ListAdaptationSchema:
     member_weights: str | None = None
     adapt: dict[str, Any] = field(default_factory=dict)
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -302,6 +305,7 @@ class ListConsensusSchema:
     output: str | None = None
     consensus: dict[str, Any] = field(default_factory=dict)
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -314,6 +318,7 @@ class ComparisonSchema:
     systems: dict[str, Any] = field(default_factory=dict)
     evaluate: CompareSchema = field(default_factory=CompareSchema)  # type: ignore[valid-type]
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
@@ -345,8 +350,11 @@ def bitext_source(config: DictConfig, part: str, name: str) -> BitextSource:
     """The bitext corpus.<part>.<name>; its languages are those of the corpus unless it has its own."""
     key = f"corpus.{part}.{name}"
     languages = {side: config.corpus[side] for side in ("source_language", "target_language")}
+    given = config.corpus[part][name]
+    if given is not None and not OmegaConf.is_dict(given):
+        raise UserError(f"{key} is '{given}': give it two files, {key}.source and {key}.target, or one, {key}.path")
     try:
-        node = OmegaConf.merge(OmegaConf.structured(BitextSchema), languages, config.corpus[part][name] or {})
+        node = OmegaConf.merge(OmegaConf.structured(BitextSchema), languages, given or {})
         return BitextSource(**plain(node))
     except OmegaConfBaseException as error:
         known = [column.name for column in dataclasses.fields(BitextSource)]

@@ -13,7 +13,7 @@ from sacrebleu.metrics import BLEU
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.common.settings import check_positive, from_values
+from jaxsmt.common.settings import LARGEST_NUMBER, check_positive, from_values
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.reranking.features import ListRescorer, fitted_shares
@@ -56,8 +56,8 @@ class ListsConfig:
 
     def __post_init__(self) -> None:
         for name, value in {"nbest_size": self.size, "tune_sentences": self.sentences}.items():
-            if value is not None and value < 1:
-                raise UserError(f"{name} is {value}: give at least 1")
+            if value is not None and not 1 <= value <= LARGEST_NUMBER:
+                raise UserError(f"{name} is {value}: give a number from 1 to {LARGEST_NUMBER}")
 
 
 @dataclass(frozen=True)

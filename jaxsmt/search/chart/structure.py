@@ -1,9 +1,9 @@
 """What the chart search works on and gives: a beam, the forest of a batch, the chart."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from jaxsmt.common.errors import UserError
 from jaxsmt.common.settings import check_ranges
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.chart.tiles import ChartTiles
@@ -45,12 +45,9 @@ class Beam:
         return max(self.rules, self.neighbours)
 
     def __post_init__(self) -> None:
-        if self.rule_slack < 0 or self.neighbour_slack < 0:
-            raise UserError(
-                f"search.beam has the slacks {self.rule_slack} and {self.neighbour_slack}: neither may be negative"
-            )
-        counts = {"rules": (1, 1 << 14), "expanded": (1, 1 << 14), "neighbours": (1, 1 << 14)}
-        check_ranges(self, "search.beam", {"kept": (1, 1 << _KEPT_BITS), **counts})
+        numbers = dict.fromkeys(("rules", "expanded", "neighbours"), (1, 1 << 14))
+        check_ranges(self, "search.beam", {"kept": (1, 1 << _KEPT_BITS), **numbers})
+        check_ranges(self, "search.beam", dict.fromkeys(("rule_slack", "neighbour_slack"), (0.0, math.inf)))
 
 
 class Forest(NamedTuple):

@@ -1,8 +1,8 @@
 """What the stack search may do."""
 
+import math
 from dataclasses import dataclass
 
-from jaxsmt.common.errors import UserError
 from jaxsmt.common.settings import check_ranges
 
 
@@ -27,9 +27,5 @@ class StackConfig:
     distortion_limit: int = 6
 
     def __post_init__(self) -> None:
-        ranges = {"kept": (1, 1 << 14), "spans": (1, 1 << 16), "scored": (1, 1 << 16), "distortion_limit": (-1, 200)}
-        check_ranges(self, "search.stack", ranges)
-        if self.slack < 0 or self.threshold < 0:
-            raise UserError(
-                f"search.stack has the slack {self.slack} and the threshold {self.threshold}: neither may be negative"
-            )
+        numbers = {"kept": (1, 1 << 14), "spans": (1, 1 << 16), "scored": (1, 1 << 16), "distortion_limit": (-1, 200)}
+        check_ranges(self, "search.stack", {**numbers, "slack": (0.0, math.inf), "threshold": (0.0, math.inf)})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.text.documents.document import FinishedText, Segment
-from jaxsmt.text.streams import decode, open_binary
+from jaxsmt.text.streams import decode, read_whole
 
 MARK = "machine translation"
 
@@ -65,8 +65,7 @@ def open_tsv(path: str | Path, source_column: int, target_column: int) -> TsvDoc
     """A table; columns count from 1."""
     if min(source_column, target_column) < 1 or source_column == target_column:
         raise UserError(f"source_column is {source_column} and target_column {target_column}: give two, from 1 on")
-    with open_binary(path) as stream:
-        raw = stream.read().split(b"\n")
+    raw = read_whole(path).split(b"\n")
     rows, ends = [], []
     for number, line in enumerate(raw, 1):
         body = line.removesuffix(b"\r")

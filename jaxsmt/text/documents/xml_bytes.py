@@ -8,7 +8,11 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.streams import open_binary
+from jaxsmt.common.integrity.limits import BYTES_AN_ELEMENT, input_limits
+from jaxsmt.text.streams import read_whole, text_encoding
+
+LONGEST_INDENT = 200  # bytes of white space before an element that are looked at
+DEEPEST = 200  # elements within each other; no format here has a tenth
 
 
 @dataclass(eq=False)
@@ -73,8 +77,8 @@ class XmlBytes:
 
     def indent_of(self, element: Element) -> str:
         """The white space before it, if it begins a line."""
-        before = self.data[: element.begin].decode(self.encoding, "ignore")
-        match = re.search(r"(\r?\n[ \t]*)$", before[-200:])
+        before = self.data[max(element.begin - LONGEST_INDENT, 0) : element.begin].decode(self.encoding, "ignore")
+        match = re.search(r"(\r?\n[ \t]*)$", before)
         return match[1] if match else ""
 
     def encoded(self, text: str) -> bytes:
@@ -95,19 +99,20 @@ def parse_xml(path: str | Path) -> XmlBytes:
 
     As in defusedxml, which has no byte positions.
     """
-    with open_binary(path) as stream:
-        data = stream.read()
+    data = read_whole(path)
     if not data.strip():
         raise UserError(f"'{path}' is empty: give a document")
     encoding = _encoding(data, path)
     parser, root = expat.ParserCreate(), Element("", {}, 0, 0)
-    open_elements = [root]
+    open_elements, num_elements = [root], 0
 
     def refuse(name: str, *_: object) -> None:
         raise UserError(f"'{path}' declares the XML entity '{name}': write the text out, entities are refused")
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        at = parser.CurrentByteIndex
+        nonlocal num_elements
+        at, num_elements = parser.CurrentByteIndex, num_elements + 1
+        _check_size(path, num_elements, len(open_elements))
         element = Element(name.rsplit(":", 1)[-1], attributes, parser.CurrentLineNumber, at, _tag_end(data, at))
         open_elements[-1].children.append(element)
         open_elements.append(element)
@@ -121,12 +126,23 @@ def parse_xml(path: str | Path) -> XmlBytes:
     parser.StartElementHandler, parser.EndElementHandler, parser.EntityDeclHandler = start, end, refuse
     try:
         parser.Parse(data, True)
+    except (LookupError, ValueError) as error:
+        raise UserError(f"'{path}' is XML in the encoding '{encoding}' ({error}): convert it to UTF-8") from None
     except expat.ExpatError as error:
         raise UserError(
             f"'{path}' is not well-formed XML at line {error.lineno}, column {error.offset + 1} "
             f"({expat.ErrorString(error.code)}): mend the file or export it again"
         ) from None
     return XmlBytes(data, encoding, root.children[0])
+
+
+def _check_size(path: str | Path, num_elements: int, depth: int) -> None:
+    """An element takes far more memory than its tags, and one within another is visited by a call within a call."""
+    most = max(input_limits().document // BYTES_AN_ELEMENT, 1)
+    if num_elements > most:
+        raise UserError(f"'{path}' has more than {most} XML elements: split it, or raise limits.document")
+    if depth > DEEPEST:
+        raise UserError(f"'{path}' has XML elements more than {DEEPEST} deep in each other: give a document of text")
 
 
 def _tag_end(data: bytes, at: int) -> int:
@@ -151,8 +167,6 @@ def _encoding(data: bytes, path: str | Path) -> str:
         raise UserError(f"'{path}' is XML in UTF-16: convert it to UTF-8, for instance with iconv, and its declaration")
     match = re.match(rb"(?:\xef\xbb\xbf)?<\?xml[^>]*encoding\s*=\s*[\"']([\w.:-]+)", data)
     name = match[1].decode("ascii") if match else "utf-8"
-    try:
-        "<>".encode(name)
-    except LookupError:
-        raise UserError(f"'{path}' is XML in the encoding '{name}', which is not known: convert it to UTF-8") from None
-    return name
+    if text_encoding(name) is not None:
+        return name
+    raise UserError(f"'{path}' is XML in the encoding '{name}', which is not known: convert it to UTF-8")

@@ -7,7 +7,6 @@ Entries know the lines they stand on, so that a file can be filled in without to
 writes files anew and reads none that are compressed, is what tests compare this reader with.
 """
 
-import codecs
 import re
 import struct
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.streams import decode, open_binary
+from jaxsmt.text.streams import decode, read_whole, text_encoding
 
 _CHARSET = re.compile(rb'Content-Type:[^"\n]{0,80}charset=([\w.:-]+)', re.IGNORECASE)
 _KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d+)\])?)\s*(".*)$')
@@ -80,8 +79,7 @@ def read_po(path: str | Path) -> Iterator[tuple[str, str]]:
 
 def parse_po(path: str | Path) -> PoFile:
     """All entries of a PO file."""
-    with open_binary(path) as stream:
-        data = stream.read()  # catalogues are small, and the header decides how to read the rest
+    data = read_whole(path)  # catalogues are small, and the header decides how to read the rest
     if not data:
         raise UserError(f"'{path}' is empty: give a PO file")
     encoding, raw_lines = _encoding(data, path), _raw_lines(data)
@@ -177,8 +175,7 @@ def mo_language(path: str | Path) -> str:
 
 def _mo_messages(path: str | Path) -> tuple[list[tuple[bytes, bytes]], str]:
     """(msgid, msgstr) as bytes, the header included, and their encoding."""
-    with open_binary(path) as stream:
-        data = stream.read()
+    data = read_whole(path)
     if not data:
         raise UserError(f"'{path}' is empty: give an MO file")
     order = next((o for o in "<>" if data[:4] == struct.pack(o + "I", _MO_MAGIC)), None)
@@ -190,6 +187,8 @@ def _mo_messages(path: str | Path) -> tuple[list[tuple[bytes, bytes]], str]:
             raise UserError(f"'{path}' has MO version {revision >> 16}, not known: compile it again with msgfmt")
         ids = [_mo_string(data, order, ids_at + 8 * i) for i in range(number)]
         texts = [_mo_string(data, order, texts_at + 8 * i) for i in range(number)]
+        if sum(map(len, ids)) + sum(map(len, texts)) > 2 * len(data):  # strings within strings, again and again
+            raise IndexError
     except (struct.error, IndexError):
         raise UserError(f"'{path}' is truncated: compile the catalogue again with msgfmt") from None
     messages = list(zip(ids, texts, strict=True))
@@ -215,10 +214,10 @@ def _encoding(header: bytes, path: str | Path) -> str:
     if not match or match[1] == b"CHARSET":  # the placeholder of a template
         return "utf-8"
     name = match[1].decode("ascii", "replace")
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        raise UserError(f"'{path}' says its charset is '{name}', which is not known: correct the header") from None
+    found = text_encoding(name)
+    if found is None:
+        raise UserError(f"'{path}' says its charset is '{name}', which is not known: correct the header")
+    return found
 
 
 def _translated(message: str, translation: str) -> Iterator[tuple[str, str]]:

@@ -5,9 +5,11 @@ from pathlib import Path
 from xml.parsers import expat
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.integrity.limits import input_limits
 from jaxsmt.text.streams import open_binary
 
 _BLOCK = 1 << 16  # bytes given to the parser at a time
+_MOST_LANGUAGES = 1000  # that messages name
 _NATIVE_CODE = frozenset(("bpt", "ept", "it", "ph", "ut"))  # elements that hold a format's codes, not words
 
 
@@ -34,6 +36,7 @@ class _Handler:
         self._unit: list[str | None] = [None, None]
         self._language = ""
         self._text: list[str] | None = None  # of the segment that is open
+        self._length = 0  # of its text
         self._code_depth = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -46,15 +49,18 @@ class _Handler:
             self._unit = [None, None]
         elif name == "tuv":
             self._language = attributes.get("xml:lang") or attributes.get("lang") or ""
-            self.languages[self._language] = None
+            if len(self.languages) < _MOST_LANGUAGES:
+                self.languages[self._language] = None
         elif name == "seg":
-            self._text, self._code_depth = [], 0
+            self._text, self._length, self._code_depth = [], 0, 0
         elif name in _NATIVE_CODE:
             self._code_depth += 1
 
     def text(self, data: str) -> None:
         if self._text is not None and not self._code_depth:
             self._text.append(data)
+            self._length += len(data)
+            check_token(self.path, self._length)
 
     def end(self, name: str) -> None:
         name = name.lower()
@@ -89,11 +95,13 @@ def read_tmx(path: str | Path, source_language: str, target_language: str) -> It
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = handler.start, handler.end
     parser.CharacterDataHandler, parser.EntityDeclHandler = handler.text, handler.refuse_entity
-    num_pairs = 0
+    num_pairs, num_bytes = 0, 0
     with open_binary(path) as stream:
         while True:
             block = stream.read(_BLOCK)
             _feed(parser, block, path)
+            num_bytes += len(block)
+            check_token(path, num_bytes - parser.CurrentByteIndex - 2 * _BLOCK)  # a tag that does not end
             num_pairs += len(handler.pairs)
             yield from handler.pairs
             handler.pairs.clear()
@@ -101,6 +109,13 @@ def read_tmx(path: str | Path, source_language: str, target_language: str) -> It
                 break
     if not num_pairs:
         _explain_nothing(handler)
+
+
+def check_token(path: Path, size: int) -> None:
+    """Raises UserError where one tag or text of an XML file is larger than any can be."""
+    longest = input_limits().line
+    if size > longest:
+        raise UserError(f"'{path}' has a text or tag of more than {longest} bytes: cut it, or raise limits.line")
 
 
 def _feed(parser: expat.XMLParserType, block: bytes, path: Path) -> None:

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import LARGEST_NUMBER, check_positive, check_ranges
 
 
 @dataclass(frozen=True)
@@ -23,12 +21,8 @@ class LinearConfig:
     prior: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.tolerance >= 0:
-            raise UserError(f"the tolerance of EM is {self.tolerance}: give a number of at least 0")
-        if self.max_iterations < 1:
-            raise UserError(f"max_iterations of EM is {self.max_iterations}: give at least 1")
-        if not 0 <= self.prior < np.inf:
-            raise UserError(f"the prior counts of EM are {self.prior}: give a number of at least 0")
+        ranges = {"tolerance": (0.0, 1.0), "max_iterations": (1, LARGEST_NUMBER), "prior": (0.0, 1e9)}
+        check_ranges(self, "mixture.linear", ranges)
 
 
 @dataclass(frozen=True)
@@ -46,9 +40,5 @@ class PerplexityConfig:
     prior_deviation: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.tolerance > 0:
-            raise UserError(f"the tolerance of the weight fit is {self.tolerance}: give a number above 0")
-        if self.max_evaluations < 1:
-            raise UserError(f"max_evaluations of the weight fit is {self.max_evaluations}: give at least 1")
-        if self.prior_deviation is not None and not self.prior_deviation > 0:
-            raise UserError(f"prior_deviation is {self.prior_deviation}: give a number above 0, or none at all")
+        check_positive(self, "mixture.perplexity", ["tolerance", "prior_deviation"])
+        check_ranges(self, "mixture.perplexity", {"max_evaluations": (1, LARGEST_NUMBER)})

@@ -1,7 +1,5 @@
 """Lines of Moses' phrase, rule and reordering tables as arrays, a chunk of lines at a time."""
 
-import gzip
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -11,6 +9,7 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged, offsets_of
+from jaxsmt.text.streams import open_binary, raw_lines
 from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, Vocabulary
 
 MAX_SYMBOLS = 16  # links are bit masks of 16 bits
@@ -94,22 +93,19 @@ class Chunk:
 
 
 def line_chunks(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yields (number of the first line, lines) of a plain or .gz file."""
+    """Yields (number of the first line, lines) of a plain or packed file."""
     if not path.is_file():
         raise UserError(f"table '{path}' does not exist: check the path")
-    number = 1
-    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
-        while True:
-            try:
-                lines = stream.readlines(CHUNK_BYTES)
-            except (OSError, EOFError, zlib.error):
-                raise UserError(
-                    f"'{path}' is not whole gzip data after line {number - 1}: fetch it or make it again"
-                ) from None
-            if not lines:
-                return
+    number, lines, size = 1, [], 0
+    with open_binary(path) as stream:
+        for line in raw_lines(stream, f"'{path}'"):
+            lines.append(line)
+            size += len(line)
+            if size >= CHUNK_BYTES:
+                yield number, _decoded(path, number, lines)
+                number, lines, size = number + len(lines), [], 0
+        if lines:
             yield number, _decoded(path, number, lines)
-            number += len(lines)
 
 
 def _decoded(path: Path, number: int, lines: list[bytes]) -> list[str]:

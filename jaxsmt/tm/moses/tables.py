@@ -39,11 +39,31 @@ def read_component(
     word_counts = read_lexical_counts(lexical, interners.source, interners.target)
     table = _assemble(path, name, interners, chunks)
     if table.counts is None:
-        raise UserError(
-            f"'{path}' has no counts column (c(e) c(f) c(f,e)) in every line: use it as a table of fixed scores, "
-            "or score it again with counts"
-        )
+        raise _no_counts(path)
     return component_of_table(table, word_counts)
+
+
+def check_component_table(path: str | Path) -> None:
+    """Raises UserError where the first lines of a file are not those of a table with counts."""
+    path = Path(path)
+    first = next(iter(line_chunks(path)), None)
+    if first is None:
+        raise UserError(f"table '{path}' is empty: check how it was made")
+    number, lines = first
+    interners = _interners_for(lines[0], unescape=True)
+    try:
+        chunk = parse_lines(lines, interners)
+    except BadLines:
+        raise _located(path, number, lines, interners) from None
+    if chunk.counts is None:
+        raise _no_counts(path)
+
+
+def _no_counts(path: Path) -> UserError:
+    return UserError(
+        f"'{path}' has no counts column (c(e) c(f) c(f,e)) in every line: use it as a table of fixed scores, "
+        "or score it again with counts"
+    )
 
 
 def read_reordering_table(path: str | Path, table: ScoredTable, unescape: bool = False) -> np.ndarray:

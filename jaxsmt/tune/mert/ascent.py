@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jaxsmt.common.errors import UserError
 from jaxsmt.tune.config import MertConfig
 from jaxsmt.tune.mert.line_search import SearchSpace, best_steps, feasible_steps, line_events
 
-STRATEGIES = ("cyclic", "steepest")
 _LINES_AT_ONCE = 128
 
 
@@ -41,8 +39,6 @@ def ascend(
 
     Returns where they ended and the number of lines searched.
     """
-    if config.strategy not in STRATEGIES:
-        raise UserError(f"tune.strategy '{config.strategy}' is unknown: choose one of {', '.join(STRATEGIES)}")
     iterate = _steepest_iteration if config.strategy == "steepest" else _cyclic_iteration
     points, scores = ascents.points.copy(), ascents.scores.copy()
     moving, num_lines = np.arange(len(points)), 0

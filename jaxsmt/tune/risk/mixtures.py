@@ -20,7 +20,7 @@ from jaxsmt.common.optimise import Minimum
 from jaxsmt.tune.config import RiskConfig
 from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.risk.objective import Gains, expected_score, padded_counts
-from jaxsmt.tune.risk.tuner import Descent, Scales, check, descent_of, least, risk_problem
+from jaxsmt.tune.risk.tuner import Descent, Scales, descent_of, least, risk_problem
 
 ROUNDS = 2  # of tangents under one γ
 HALVINGS = 5  # of a step that goes too far
@@ -240,7 +240,6 @@ def mixture_risk(
     lists: sentences sorted by label, features as they are under the start; data: as in `MixtureProblem`, of the same
     sentences and as many hypotheses. centre: θ that the prior is around.
     """
-    check(config)
     problem, scales = _mixture_problem(lists, mixtures, data, start, config)
     inside = scales.inside(start.weights)
     vector = jnp.asarray(np.concatenate([inside, start.thetas]), jnp.float32)

@@ -12,14 +12,12 @@ from jax import Array
 
 from jaxsmt.common.norms import l1_norm, l1_normalised
 from jaxsmt.common.optimise import Minimum, descend, minimise
-from jaxsmt.common.settings import check_choices, check_positive
 from jaxsmt.tune.augment import plain_columns
 from jaxsmt.tune.config import RiskConfig
 from jaxsmt.tune.lists import TuningLists
 from jaxsmt.tune.mert.tuner import point_scores
 from jaxsmt.tune.risk.objective import Gains, expected_score, gains, measure_of, padded, padded_counts
 
-OPTIMISERS = ("lbfgs", "adam")
 TOLERANCE = 1e-6  # of the largest entry of the gradient
 
 
@@ -96,7 +94,6 @@ def risk_resampled(
     as they are, 4·B·H·F bytes with padding, sparse features too.
     """
     config = config or RiskConfig()
-    check(config)
     start, multiplicities = np.asarray(start, np.float64), np.asarray(multiplicities, np.float64)
     if not lists.is_real.any():
         shape = (len(multiplicities), 1)
@@ -117,12 +114,6 @@ def risk_resampled(
     best = ended[np.arange(num_sets), scores.argmax(1)]
     norm = l1_norm(start) if start.any() else 1.0
     return l1_normalised(best) * norm, RiskInfo(ended, scores, -np.asarray(found.value).reshape(shape))
-
-
-def check(config: RiskConfig) -> None:
-    """Raises UserError for what no search can be made with."""
-    check_choices(config, "tune", {"optimiser": OPTIMISERS})
-    check_positive(config, "tune", ("gamma", "gamma_factor", "gamma_steps", "iterations", "learning_rate"))
 
 
 def risk_problem(lists: TuningLists, start: np.ndarray, config: RiskConfig) -> tuple[RiskProblem, Scales]:
