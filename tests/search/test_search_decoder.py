@@ -35,7 +35,7 @@ def lm_of(order):
     return random_lm(np.random.default_rng(order), order)
 
 
-@pytest.mark.parametrize(("order", "max_gaps"), [(1, 2), (3, 2), (3, 0), (4, 1)])
+@pytest.mark.parametrize(("order", "max_gaps"), [(1, 2), (2, 1), (3, 2), (3, 0), (4, 2), (4, 0)])
 def test_a_wide_beam_finds_the_best_of_all_derivations(order, max_gaps):
     random = np.random.default_rng(10 * order + max_gaps)
     table, automaton = random_table(random, 14, max_gaps), lm_of(order)

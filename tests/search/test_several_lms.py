@@ -65,6 +65,7 @@ def source(kind):
 SETTINGS = [
     (["words", "classes"], 2),
     (["mixed", "classes", "words"], 3),
+    (["loglinear"], 2),
     (["both", "classes"], 4),
     (["both", "mixed classes", "loglinear"], 6),
 ]
@@ -196,7 +197,7 @@ def test_long_sentences_are_cut_and_joined():
 
 
 def test_lists_name_every_language_model():
-    decoder, request, _ = setting(*SETTINGS[2], 11, lengths=[3, 2])
+    decoder, request, _ = setting(*SETTINGS[3], 11, lengths=[3, 2])
     lists = nbest_arrays(decoder, request, 2)
     assert lists.features.lm_names == ("lm", "lm-in", "lm-out", "classes")
     line = next(nbest_lines(0, [["a"]], lists.features, 0, own=()))

@@ -36,7 +36,7 @@ def decoder_of(table, orientations, automaton, stack=WIDE, **more):
     )
 
 
-@pytest.mark.parametrize(("order", "limit"), [(3, 0), (4, 2), (3, 6), (1, -1)])
+@pytest.mark.parametrize(("order", "limit"), [(3, 0), (3, 2), (3, 6), (3, -1), (1, 6), (4, 2)])
 def test_a_wide_stack_finds_the_best_of_all_derivations(order, limit):
     table, orientations, automaton, random = random_setting(10 * order + limit + 1, order)
     sentences = random_sentences(random, LENGTHS)
@@ -72,9 +72,10 @@ def test_sentences_do_not_depend_on_their_batch():
     sentences = random_sentences(random, [3, 8, 7, 0, 30, 8, 1])
     decoder = decoder_of(table, orientations, automaton, NARROW)
     together = decoder.translate(Request(sentences, weights=WEIGHTS))
-    again = decoder.translate(Request(sentences, weights=WEIGHTS), Sizes(sentences=1))
-    assert [item.score for item in again] == [item.score for item in together]
-    assert [item.root for item in again] == [item.root for item in together]
+    for size in (1, 3):
+        again = decoder.translate(Request(sentences, weights=WEIGHTS), Sizes(sentences=size))
+        assert [item.score for item in again] == [item.score for item in together]
+        assert [item.root for item in again] == [item.root for item in together]
 
 
 def test_what_is_left_of_a_length_joins_the_next_one():
