@@ -1,6 +1,7 @@
 """Frozen dataclasses of settings, to and from plain values as files and command lines have them."""
 
 import dataclasses
+import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -12,11 +13,13 @@ Settings = TypeVar("Settings")
 def from_values(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
     """The dataclass with these values; lists become tuples, inner mappings inner dataclasses."""
     columns = {column.name: column for column in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    _check_known(values, columns)
     return kind(**{key: _value(columns[key], value) for key, value in values.items()})
 
 
 def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """The same settings but for those keys whose value is not None."""
+    _check_known(changes, [column.name for column in dataclasses.fields(settings)])  # type: ignore[arg-type]
     given: dict[str, Any] = {}
     for key, value in changes.items():
         if isinstance(value, dict):
@@ -38,6 +41,15 @@ def check_ranges(settings: Any, group: str, ranges: Mapping[str, tuple[int, int]
     for name, (least, most) in ranges.items():
         if not least <= getattr(settings, name) <= most:
             raise UserError(f"{group}.{name} is {getattr(settings, name)}: give a number from {least} to {most}")
+
+
+def _check_known(values: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Keys that are added by force (++text.typgraphy=…) pass the schema, and end here if there is no such setting."""
+    for key in values:
+        if key not in (known := list(names)):
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
+            raise UserError(f"unknown configuration key '{key}': {hint}")
 
 
 def _value(column: "dataclasses.Field[Any]", value: Any) -> Any:

@@ -21,6 +21,7 @@ from rich.logging import RichHandler
 from jaxsmt.common.device import DeviceConfig, release_kernels, setup_device
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import console, log
+from jaxsmt.common.settings import from_values
 from jaxsmt.pipeline.config.folder import conf_folder, own_folder
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
@@ -75,7 +76,7 @@ def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
     release_kernels()  # of the jobs before it in a sweep
     try:
         OmegaConf.resolve(config)
-        setup_device(DeviceConfig(**config.get("device", {})))
+        setup_device(from_values(DeviceConfig, config.get("device", {})))
         return job(config)
     except UserError as error:
         if config.get("debug", False):
