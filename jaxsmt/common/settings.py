@@ -1,6 +1,7 @@
 """Frozen dataclasses of settings, to and from plain values as files and command lines have them."""
 
 import dataclasses
+import difflib
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -33,6 +34,7 @@ def from_values(kind: type[Settings], values: Mapping[str, Any], group: str | No
     group: what messages put before the name of a setting, None for what the dataclass itself does.
     """
     columns = {column.name: column for column in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    _check_known(values, columns)
     inner = {key: _value(columns[key], value, group) for key, value in values.items()}
     try:
         return kind(**inner)
@@ -42,6 +44,7 @@ def from_values(kind: type[Settings], values: Mapping[str, Any], group: str | No
 
 def with_changes(settings: Settings, changes: Mapping[str, Any], group: str | None = None) -> Settings:
     """The same settings but for those keys whose value is not None."""
+    _check_known(changes, [column.name for column in dataclasses.fields(settings)])  # type: ignore[arg-type]
     given: dict[str, Any] = {}
     for key, value in changes.items():
         if isinstance(value, dict):
@@ -103,6 +106,15 @@ def _shown(bound: float) -> str:
 
 def _joined(group: str | None, key: str) -> str | None:
     return f"{group}.{key}" if group else key if group is not None else None
+
+
+def _check_known(values: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Keys that are added by force (++text.typgraphy=…) pass the schema, and end here if there is no such setting."""
+    for key in values:
+        if key not in (known := list(names)):
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
+            raise UserError(f"unknown configuration key '{key}': {hint}")
 
 
 def _value(column: "dataclasses.Field[Any]", value: Any, group: str | None) -> Any:

@@ -31,6 +31,8 @@ CASES = (
                "configuration key 'extract.max_phrase_length': Value 'seven'", ("extract.max_phrase_length=seven",)),
     BadSetting("too large", "train", "a number out of range: `extract.max_phrase_length=70`",
                "extract.max_phrase_length is 70: give a number from 1 to 8", ("extract.max_phrase_length=70",)),
+    BadSetting("number as choice", "train", "a number where a choice belongs: `+text=-2.5`",
+               "Config group override must be a string or a list. Got float", ("+text=-2.5",)),
     BadSetting("no text", "train", "no text: `corpus=files` alone", "corpus.components is empty", ("corpus=files",)),
     BadSetting("no model", "decode", "a folder that is no model", "'nowhere' is not a model folder",
                ("model_dir=nowhere",)),

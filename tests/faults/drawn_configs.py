@@ -16,9 +16,9 @@ from typing import Any
 from unittest import mock
 
 from hydra import compose, initialize_config_dir
-from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from hydra.plugins.config_source import ConfigResult
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from omegaconf import DictConfig, OmegaConf
@@ -26,17 +26,20 @@ from omegaconf.errors import OmegaConfBaseException
 
 from jaxsmt.common.device import DeviceConfig
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.settings import from_values
 from jaxsmt.pipeline.config.folder import choices_of, conf_folder
 from jaxsmt.pipeline.config.help import GROUPS
 from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas
 from jaxsmt.pipeline.config.launch import explain
 from jaxsmt.pipeline.main import COMMANDS
 
+LIKELY = ("1", "2", "3", "5", "0.1", "0.9", "true", "false", "null")  # that many keys take
 NUMBERS = ("0", "1", "-1", "2", "7", "-3", "1000", "2147483648", "-9223372036854775809", f"1{'0' * 30}")
 REALS = ("0.0", "-0.0", "0.5", "1.5", "-2.5", "1e-320", "1e308", "nan", "inf", "-inf")
 WORDS = ("true", "false", "null", "''", "word", "été", "'two words'", "'a=b'", "x" * 300, "../../up", "/", "2024")
 SHAPES = ("[]", "[a,b]", "[1,-1]", "[nan]", "[[1]]", "[null]", "{}", "{a: 1}", "{a: {b: []}}", "[true,0]")
 SLIPS = ("[", "{a", "${nothing}", "${oc.env:NO_SUCH}", "???", "'", "a:b", "$", "\\")
+KINDS_OF_VALUES = (LIKELY, LIKELY, LIKELY, NUMBERS, REALS, WORDS, SHAPES, SLIPS)
 FIXED = ("work_dir", "output_dir", "corpus")  # keys that say where to work; `corpus=` would write the demo each time
 MISTAKES = (UserError, HydraException, OmegaConfBaseException, OSError)
 
@@ -91,12 +94,12 @@ def _take(command: str, overrides: list[str]) -> str:
     """Takes a command as far as its work; what it says where it refuses, or nothing."""
     name = command.replace("-", "_")
     try:
-        config = compose(name, overrides)
+        config = _composed(name, overrides)
     except Exception as error:  # all are mistakes in the configuration, as in `launch`
         return _sentence(explain(error, _keys(name)))
     try:
         OmegaConf.resolve(config)
-        DeviceConfig(**config.get("device", {}))
+        from_values(DeviceConfig, config.get("device", {}))
         _job(name)(config)
     except ComesToWork:
         return ""
@@ -104,6 +107,20 @@ def _take(command: str, overrides: list[str]) -> str:
         is_of_hydra = isinstance(error, HydraException | OmegaConfBaseException)
         return _sentence(explain(error, _keys(name)) if is_of_hydra else str(error))
     return ""
+
+
+def _composed(name: str, overrides: list[str]) -> DictConfig:
+    """What `compose` gives, thirty times as fast: Hydra's own code sets keys in a copy of what was composed once."""
+    groups = [text for text in overrides if text.lstrip("+~").split("=")[0] in GROUPS]
+    config = copy.deepcopy(_with_groups(name, tuple(groups)))
+    keys = OverridesParser.create().parse_overrides([text for text in overrides if text not in groups])
+    ConfigLoaderImpl._apply_overrides_to_config(keys, config)
+    return config
+
+
+@cache
+def _with_groups(name: str, groups: tuple[str, ...]) -> DictConfig:
+    return compose(name, list(groups))
 
 
 def _sentence(said: str) -> str:
@@ -133,7 +150,6 @@ def _at_work(folder: Path, model: Path) -> Iterator[None]:
     try:
         with (
             initialize_config_dir(str(conf_folder()), version_base="1.3"),
-            mock.patch.object(FileConfigSource, "load_config", _loaded_once(FileConfigSource.load_config)),
             mock.patch.object(train, "text_stage", begins),
             mock.patch.multiple(decode, translate_blocks=begins, converse=begins, translate_document=begins),
             mock.patch.object(decode, "open_model", lambda path: opened if Path(path) == model else real(path)),
@@ -143,38 +159,25 @@ def _at_work(folder: Path, model: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def _loaded_once(load: Callable[..., ConfigResult]) -> Callable[..., ConfigResult]:
-    """Hydra's loading of files, each read only once: that would take most of the time."""
-    known: dict[str, ConfigResult] = {}
-
-    def loaded(source: FileConfigSource, config_path: str) -> ConfigResult:
-        if config_path not in known:
-            known[config_path] = load(source, config_path)
-        return copy.deepcopy(known[config_path])
-
-    return loaded
-
-
 def _configurations() -> st.SearchStrategy[tuple[str, list[str]]]:
     """A command and a few overrides."""
     register_all_schemas()
     commands = st.sampled_from(("train", "train", "train", "decode", "decode", *COMMANDS))
-    return commands.flatmap(lambda command: st.tuples(st.just(command), st.lists(_override(command), max_size=4)))
+    return commands.flatmap(lambda command: st.tuples(st.just(command), _overrides(command)))
 
 
 @cache
-def _override(command: str) -> st.SearchStrategy[str]:
+def _overrides(command: str) -> st.SearchStrategy[list[str]]:
+    """Up to three keys, and often the choice of a group."""
     keys = [key for key in _keys(command.replace("-", "_")) if key.split(".")[0] not in FIXED]
     known, unknown = st.sampled_from(keys), st.sampled_from(keys).flatmap(_misspelled)
-    values = st.one_of(*(st.sampled_from(values) for values in (NUMBERS, REALS, WORDS, SHAPES, SLIPS)))
-    single = st.builds("{}{}={}".format, st.sampled_from(("", "", "", "", "+", "++")), known | known | unknown, values)
-    groups = sorted(group for group in set(GROUPS) & {key.split(".")[0] for key in keys} if group not in FIXED)
-    if not groups:
-        return single
-    chosen = st.sampled_from(groups).flatmap(
-        lambda group: st.sampled_from([*choices_of(group), "nonsense", ""]).map(lambda choice: f"{group}={choice}")
-    )
-    return single | single | chosen | known.map("~{}".format)
+    values = st.one_of(*(st.sampled_from(values) for values in KINDS_OF_VALUES))
+    added = st.sampled_from(("", "", "", "", "+", "++"))
+    single = st.builds("{}{}={}".format, added, known | known | unknown, values) | known.map("~{}".format)
+    groups = sorted(set(GROUPS) & {key.split(".")[0] for key in keys})
+    choices = [f"{group}={choice}" for group in groups for choice in [*choices_of(group), "nonsense", ""]]
+    choice = st.lists(st.sampled_from(choices), max_size=1) if choices else st.just([])
+    return st.builds(list.__add__, choice, st.lists(single, max_size=3))
 
 
 @cache

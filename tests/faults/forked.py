@@ -29,6 +29,7 @@ class Job:
     die_at: the rename, from 1, at which the process is killed; 0 for none. after: whether the rename still happens.
     host: the name that the process sees as its host's; None for the true one.
     largest_file: bytes that a file may have before writing to it fails, as on a full disk; None for no limit.
+    cores: numbers of those that it may use; None for all.
     """
 
     arguments: list[str]
@@ -36,6 +37,7 @@ class Job:
     after: bool = False
     host: str | None = None
     largest_file: int | None = None
+    cores: list[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,8 @@ def _become(job: Job, said: Path) -> None:
     if job.host is not None:
         name = job.host
         socket.gethostname = lambda: name
+    if job.cores is not None:
+        os.sched_setaffinity(0, job.cores)
     if job.largest_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (job.largest_file, job.largest_file))
 

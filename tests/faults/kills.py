@@ -40,10 +40,12 @@ def four_commands(folder: Path, corpus: Sequence[str]) -> dict[str, list[str]]:
     }
 
 
-def killed_and_whole(forker: Forker, scratch: Path, stride: int, only: Sequence[str] = ()) -> Killed:
+def killed_and_whole(forker: Forker, scratch: Path, stride: int, first: int = 1, only: Sequence[str] = ()) -> Killed:
     """Runs the commands whole, and killed along their way, in the same folder: the same files must come out.
 
-    stride: how many renames lie between the one a process is killed at and the next that the next one is killed at.
+    first: the rename that a process is killed at which goes on from a finished artefact; stride: how many renames
+      later the next one is killed, as long as none of them finishes something.
+    only: some of the commands.
     """
     corpus = write_corpus(scratch / "corpus", ENOUGH_TO_TUNE)
     folder, whole = scratch / "run", scratch / "whole"
@@ -54,14 +56,15 @@ def killed_and_whole(forker: Forker, scratch: Path, stride: int, only: Sequence[
     folder.rename(whole)
     found = Killed()
     for name, arguments in commands.items():
-        found.kills[name] = kill_along(forker, arguments, folder, 1 if name == "decode" else stride)
+        steps = (1, 1) if name == "decode" else (first, stride)
+        found.kills[name] = kill_along(forker, arguments, folder, *steps)
     found.differing = differing_files(folder, whole)
     return found
 
 
-def kill_along(forker: Forker, arguments: list[str], folder: Path, stride: int) -> int:
+def kill_along(forker: Forker, arguments: list[str], folder: Path, first: int, stride: int) -> int:
     """Starts a command until one comes to its end, each killed further along than the one before; how many were."""
-    kills, die_at, after = 0, 1, cycle((False, True))
+    kills, die_at, after = 0, first, cycle((False, True))
     finished = _finished(folder)
     while True:
         ended = forker.run(Job(arguments, die_at, next(after)))[0]
@@ -70,7 +73,7 @@ def kill_along(forker: Forker, arguments: list[str], folder: Path, stride: int) 
             return kills
         kills += 1
         now = _finished(folder)
-        die_at, finished = (1 if now > finished else die_at + stride), now
+        die_at, finished = (first if now > finished else die_at + stride), now
 
 
 def _finished(folder: Path) -> int:
@@ -117,4 +120,4 @@ def races(forker: Forker, scratch: Path, number: int) -> Races:
 
 def _racers() -> Iterator[tuple[str | None, ...]]:
     """Host names of the processes of each race."""
-    return cycle(((None, None), HOSTS[:2], (None, None, None), HOSTS))
+    return cycle(((None, None), HOSTS, HOSTS[:2], (None, None, None)))

@@ -7,33 +7,31 @@ import pytest
 
 from tests.faults.bad_inputs_table import PAGE, all_cases, page
 from tests.faults.bad_settings import CASES
-from tests.faults.forked import Forker, Job
+from tests.faults.forked import Job
 
 
 @pytest.fixture(scope="module")
-def forker(trained, tmp_path_factory):
+def place(trained, tmp_path_factory):
     folder = tmp_path_factory.mktemp("place")
     shutil.copytree(trained / "model", folder / "model")
-    with Forker(folder / "said") as started:
-        yield started, folder
+    return folder
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_mistake_gets_its_sentence(forker, case):
-    process, folder = forker
-    file = folder / "model" / case.damage
+def test_a_mistake_gets_its_sentence(forker, place, case):
+    file = place / "model" / case.damage
     data = file.read_bytes() if case.damage else b""
     if case.damage:
         os.truncate(file, len(data) // 2)
-    where = [part.replace("model_dir=model", f"model_dir={folder / 'model'}") for part in case.overrides]
-    place = [f"work_dir={folder / 'run'}"] if case.command == "train" else []
-    ended = process.run(Job([case.command, *where, *place]))[0]
+    where = [part.replace("model_dir=model", f"model_dir={place / 'model'}") for part in case.overrides]
+    work = [f"work_dir={place / 'run'}"] if case.command == "train" else []
+    ended = forker.run(Job([case.command, *where, *work]))[0]
     if case.damage:
         file.write_bytes(data)
     assert ended.code == case.code
     assert len(ended.errors.splitlines()) == 1, ended.errors
     assert case.sentence in ended.errors
-    assert not (folder / "run" / "model").exists()
+    assert not (place / "run" / "model").exists()
 
 
 def test_the_page_is_that_of_the_cases():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxsmt.adapt.consensus.config import ConsensusConfig
-from jaxsmt.align.cells import number_cells
+from jaxsmt.align.cells import WordPairs
 from jaxsmt.common.errors import UserError
 from jaxsmt.demo import generate_demo
 from jaxsmt.model.library import load_model
@@ -15,8 +15,8 @@ from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.config.decoding import FinishedTextConfig
 from jaxsmt.pipeline.translating.adapting import check_adaptable, useful_votes
 from jaxsmt.pipeline.translating.memory_component import link_lines, linked_before
-from jaxsmt.text.buckets import make_batches
 from jaxsmt.text.documents.units import FIRST_STAND_IN, is_stand_in
+from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary
 from jaxsmt.tune.lists import padded_lists
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 
@@ -190,8 +190,7 @@ def test_phrases_of_the_memory_keep_placeholders(model_dir):
 
 
 def test_the_components_links_are_counted(model_dir):
-    model = load_model(model_dir).model
-    components = model.rules.components
+    components = load_model(model_dir).model.rules.components
     expected = {}
     for component in components:
         sides = component.source_vocabulary, component.target_vocabulary
@@ -199,18 +198,13 @@ def test_the_components_links_are_counted(model_dir):
             if min(pair) > 0:
                 key = tuple(part.decode([word])[0] for part, word in zip(sides, pair, strict=True))
                 expected[key] = expected.get(key, 0) + count
-    source, target = sorted({key[0] for key in expected})[:5], sorted({key[1] for key in expected})
-    linked = link_lines(model, [["zxqv", *source]], [["blorp", *target]])
-    lengths = linked.bitext.source.lengths, linked.bitext.target.lengths
-    sizes = [len(part) for part in linked.vocabularies]
-    batches = make_batches(*lengths, cells_per_batch=1 << 16, max_shapes=1)
-    pairs, _ = number_cells(linked.bitext, batches, *sizes, 1 << 30)
-    counts = linked_before(components, *linked.vocabularies)(pairs)
-    found = {}
-    for place in np.flatnonzero(pairs.is_seen):
-        words = (pairs.source_word[place], linked.vocabularies[0]), (pairs.target_word[place], linked.vocabularies[1])
-        found[tuple(part.decode([word])[0] for word, part in words)] = counts[place]
-    assert len(found) == (len(source) + 1) * (len(target) + 1)
+    source = Vocabulary(("zxqv", *sorted({key[0] for key in expected})[::4]))
+    target = Vocabulary(("blorp", *sorted({key[1] for key in expected})))
+    grid = np.meshgrid(*(np.arange(NUM_RESERVED, len(side)) for side in (source, target)), indexing="ij")
+    words, none = [part.reshape(-1).astype(np.int32) for part in grid], np.full(1, -1, np.int32)
+    counts = linked_before(components, source, target)(WordPairs(*words, np.ones(len(words[0]), bool), none, none))
+    keys = zip(source.decode(words[0].tolist()), target.decode(words[1].tolist()), strict=True)
+    found = dict(zip(keys, counts.tolist(), strict=True))
     assert found == {key: expected.get(key, 0) for key in found}
     assert sum(found.values()) > 0
 

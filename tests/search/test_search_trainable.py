@@ -14,6 +14,7 @@ from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.union import build_union
 from jaxsmt.tune.risk.mixtures import Mixture, MixtureProblem, MixtureSettings, mixture_loss, tangent_loss, tangents_at
 from jaxsmt.tune.risk.objective import Gains
+from tests.precision import double_precision
 from tests.search.ensemble_oracle import small_models
 from tests.search.test_search_orientations import small  # noqa: F401 - a fixture
 
@@ -109,7 +110,7 @@ def test_gradients_are_differences(components, kind, measure):
     )
     size = len(columns) + 2  # one feature that is as it is
     num_thetas = 2 * (num_rows * len(components) + 2)
-    with jax.enable_x64(True):
+    with double_precision():
         data = tuple(
             (listed_rules(rules, uses, part), listed_words(uses, 0, part).astype(jnp.float64))
             for part in (rows[:2], rows[2:])

@@ -16,6 +16,7 @@ from jaxsmt.tune.nbest import read_nbest
 from jaxsmt.tune.risk.objective import expected_score, gains, measure_of
 from jaxsmt.tune.risk.tuner import RiskProblem, RiskSettings, risk, risk_loss, risk_resampled
 from jaxsmt.tune.scoring import score_lists, smoothed_sentence_bleu
+from tests.precision import double_precision
 
 KINDS = list(itertools.product(("bleu", "ter"), ("corpus", "sentence")))
 REFERENCE_START = np.array([0.3] * 7 + [0.5, -1.0, 0.2] + [0.2] * 4)
@@ -72,7 +73,7 @@ def test_expectations_are_sums_over_all_hypotheses(metric, level):
     lists = random_lists((5, 0, 3, 7, 1))
     rng = np.random.default_rng(1)
     scores, counts = rng.normal(size=lists.is_real.shape) * 2, np.array([1.0, 1.0, 0.0, 3.0, 1.0])
-    with jax.enable_x64(True):
+    with double_precision():
         worth = gains(lists, metric, level)
         whole = np.full(worth.is_real.shape, 9.0)  # what fills up must not count
         whole[: scores.shape[0], : scores.shape[1]] = scores
@@ -87,7 +88,7 @@ def test_gradients_are_differences(metric, level):
     lists = random_lists()
     rng = np.random.default_rng(3)
     point, centre = rng.normal(size=(2, lists.num_features))
-    with jax.enable_x64(True):
+    with double_precision():
         loss = loss_in_double(lists, metric, level, np.array([1.0, 2.0, 1.0, 0.0, 1.0]))
         arguments = (jnp.asarray(point), jnp.float64(0.7), jnp.float64(0.01), jnp.asarray(centre))
         slope, slope_of_gamma = jax.grad(loss, (0, 1))(*arguments)
@@ -104,7 +105,7 @@ def test_gradients_are_differences(metric, level):
 def test_a_large_gamma_gives_the_score_of_the_best(metric, level):
     lists = random_lists(seed=5)
     point = np.random.default_rng(6).normal(size=lists.num_features)
-    with jax.enable_x64(True):
+    with double_precision():
         loss = loss_in_double(lists, metric, level)
         found = -float(loss(jnp.asarray(point), jnp.float64(1e6), jnp.float64(0.0), jnp.asarray(point)))
     expected = list_score(lists, point, metric)

@@ -25,6 +25,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.integrity.ending import FAILED, STOPPED, UNFORESEEN, exit_with
 from jaxsmt.common.integrity.limits import InputLimits, setup_limits
 from jaxsmt.common.progress import console, log
+from jaxsmt.common.settings import from_values
 from jaxsmt.pipeline.config.arguments import readable
 from jaxsmt.pipeline.config.folder import conf_folder, own_folder
 
@@ -80,8 +81,8 @@ def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
     release_kernels()  # of the jobs before it in a sweep
     with _in_a_sentence(config.get("debug", False), lambda: all_keys(config)):
         OmegaConf.resolve(config)
-        setup_limits(InputLimits(**config.get("limits", {})))
-        setup_device(DeviceConfig(**config.get("device", {})))
+        setup_limits(from_values(InputLimits, config.get("limits", {})))
+        setup_device(from_values(DeviceConfig, config.get("device", {})))
         return job(config)
 
 
