@@ -33,6 +33,8 @@ CASES = (
                "extract.max_phrase_length is 70: give a number from 1 to 8", ("extract.max_phrase_length=70",)),
     BadSetting("number as choice", "train", "a number where a choice belongs: `+text=-2.5`",
                "Config group override must be a string or a list. Got float", ("+text=-2.5",)),
+    BadSetting("added by force", "train", "a key that does not exist, added by force: `++text.typgraphy=none`",
+               "unknown configuration key 'typgraphy': did you mean 'typography'?", ("++text.typgraphy=none",)),
     BadSetting("no text", "train", "no text: `corpus=files` alone", "corpus.components is empty", ("corpus=files",)),
     BadSetting("no model", "decode", "a folder that is no model", "'nowhere' is not a model folder",
                ("model_dir=nowhere",)),
