@@ -14,10 +14,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.config.folder import choices_of
-from jaxsmt.pipeline.config.help import GROUPS
 from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas
 from jaxsmt.pipeline.config.reference import ExplainedKey, explained_keys, key_table, reference
 from jaxsmt.pipeline.main import COMMANDS
+from jaxsmt.pipeline.terminal.help import GROUPS
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, train_config, write_corpus
 

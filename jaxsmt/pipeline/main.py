@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with ended_quietly():
         arguments = sys.argv[1:] if arguments is None else list(arguments)
         if not arguments or arguments[0] in HELP:
-            from jaxsmt.pipeline.config.help import overview
+            from jaxsmt.pipeline.terminal.help import overview
 
             print(overview(COMMANDS), end="")
         elif arguments[0] == "--version":
@@ -37,7 +37,7 @@ def run(command: str, arguments: Sequence[str] | None = None) -> None:
     with ended_quietly():
         arguments = sys.argv[1:] if arguments is None else list(arguments)
         if any(argument in HELP[:2] for argument in arguments):
-            from jaxsmt.pipeline.config.help import command_help
+            from jaxsmt.pipeline.terminal.help import command_help
 
             print(command_help(command), end="")
             return

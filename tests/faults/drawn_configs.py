@@ -28,10 +28,10 @@ from jaxsmt.common.device import DeviceConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.settings import from_values
 from jaxsmt.pipeline.config.folder import choices_of, conf_folder
-from jaxsmt.pipeline.config.help import GROUPS
 from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas
 from jaxsmt.pipeline.config.launch import explain
 from jaxsmt.pipeline.main import COMMANDS
+from jaxsmt.pipeline.terminal.help import GROUPS
 
 LIKELY = ("1", "2", "3", "5", "0.1", "0.9", "true", "false", "null")  # that many keys take
 NUMBERS = ("0", "1", "-1", "2", "7", "-3", "1000", "2147483648", "-9223372036854775809", f"1{'0' * 30}")

@@ -14,8 +14,8 @@ import pytest
 from jaxsmt.common.errors import UserError
 from jaxsmt.pipeline.commands.align import align
 from jaxsmt.pipeline.commands.lm import lm
-from jaxsmt.pipeline.config.help import REFUSED, command_help, overview
 from jaxsmt.pipeline.main import COMMANDS
+from jaxsmt.pipeline.terminal.help import REFUSED, command_help, overview
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, write_corpus
 

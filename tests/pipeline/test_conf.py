@@ -9,11 +9,11 @@ from omegaconf import OmegaConf
 from jaxsmt.common.errors import UserError
 from jaxsmt.pipeline.config.adapters import adapter_config
 from jaxsmt.pipeline.config.folder import conf_folder
-from jaxsmt.pipeline.config.help import GROUPS
 from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas
 from jaxsmt.pipeline.config.launch import all_keys
 from jaxsmt.pipeline.config.tuners import tuner_config
 from jaxsmt.pipeline.main import COMMANDS
+from jaxsmt.pipeline.terminal.help import GROUPS
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config
 

@@ -16,7 +16,7 @@ from jaxsmt.pipeline.experiments.adaptation import AdaptationConfig
 from jaxsmt.pipeline.experiments.config import Claim, Figures, on_demo, read_experiment
 from jaxsmt.pipeline.experiments.page import RESULTS, explanation
 from jaxsmt.pipeline.experiments.systems import as_overrides, last_words
-from jaxsmt.pipeline.experiments.tables import Cell, ResultTable, as_markdown, as_text, as_tsv, outcomes
+from jaxsmt.pipeline.experiments.tables import MeasuredCell, ResultTable, as_markdown, as_text, as_tsv, outcomes
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, write_corpus
 
@@ -43,7 +43,8 @@ def chosen(name, *overrides):
 
 
 def table(**options):
-    cells = {("base", "a"): Cell(20.0), ("new", "a"): Cell(21.25, 0.5, "*"), ("new", "b"): Cell(30.0)}
+    new = {("new", "a"): MeasuredCell(21.25, 0.5, "*"), ("new", "b"): MeasuredCell(30.0)}
+    cells = {("base", "a"): MeasuredCell(20.0), **new}
     return ResultTable("bleu", "BLEU", "law", cells, **options)
 
 
@@ -124,7 +125,7 @@ def test_claims_are_what_the_figures_say(name):
     _, own = chosen(name)
     for figures in own.figures:
         if figures.text != "LEGAL":
-            cells = {place: Cell(value) for place, value in figures.values.items()}
+            cells = {place: MeasuredCell(value) for place, value in figures.values.items()}
             found = outcomes(own.claims, [ResultTable(figures.table, "", "", cells)])
             assert all(outcome.is_same for outcome in found), [o.claim.says for o in found if not o.is_same]
             assert found

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxsmt.pipeline.config.folder import conf_folder
-from jaxsmt.pipeline.config.help import GROUPS, read_command_file
+from jaxsmt.pipeline.terminal.help import GROUPS, read_command_file
 
 KEY = re.compile(r"( *)(\w+):(?: +(.*))?")
 # keys whose entries users name: sets of a corpus, rows and columns of an experiment's tables

@@ -14,7 +14,7 @@ from jaxsmt.model.folder import open_model
 from jaxsmt.model.translation import PlainTranslator, plain_translator
 from jaxsmt.model.tuned_weights import vector_of
 from jaxsmt.pipeline.experiments.config import Place
-from jaxsmt.pipeline.experiments.tables import Cell, ResultTable
+from jaxsmt.pipeline.experiments.tables import MeasuredCell, ResultTable
 from jaxsmt.pipeline.stages.tuning import decode_lists, tuning_text
 from jaxsmt.text.reading import BitextSource
 from jaxsmt.tune.config import MertConfig
@@ -86,10 +86,10 @@ def comparison_tables(found: Comparison, text: str) -> list[ResultTable]:
     ]
 
 
-def _cells(found: Comparison, values: np.ndarray, spreads: np.ndarray | None = None) -> dict[Place, Cell]:
+def _cells(found: Comparison, values: np.ndarray, spreads: np.ndarray | None = None) -> dict[Place, MeasuredCell]:
     """Of [M, Z] values."""
     return {
-        (method, str(size)): Cell(float(values[m, z]), 0.0 if spreads is None else float(spreads[m, z]))
+        (method, str(size)): MeasuredCell(float(values[m, z]), 0.0 if spreads is None else float(spreads[m, z]))
         for m, method in enumerate(found.methods)
         for z, size in enumerate(found.sizes)
     }

@@ -17,7 +17,7 @@ from jaxsmt.common.progress import log
 from jaxsmt.evaluate.compare import CompareConfig, SystemScore, comparison_table, stars
 from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.experiments.config import Experiment, Place
-from jaxsmt.pipeline.experiments.tables import Cell, ResultTable
+from jaxsmt.pipeline.experiments.tables import MeasuredCell, ResultTable
 from jaxsmt.pipeline.sweep import compare_jobs
 
 PRINTED = "printed.txt"
@@ -127,9 +127,9 @@ def _named(runs: Mapping[Place, Sequence[Path]]) -> tuple[dict[str, Sequence[Pat
     return {name: own for own, name in by_runs.items()}, {place: by_runs[tuple(own)] for place, own in runs.items()}
 
 
-def _cell(score: SystemScore) -> Cell:
+def _cell(score: SystemScore) -> MeasuredCell:
     mark = stars(score.versus.p_value) if score.versus else ""
-    return Cell(score.mean, score.deviation if score.num_replicas > 1 else 0.0, mark)
+    return MeasuredCell(score.mean, score.deviation if score.num_replicas > 1 else 0.0, mark)
 
 
 def member_table(folders: Mapping[str, Path], text: str) -> ResultTable:
@@ -137,13 +137,13 @@ def member_table(folders: Mapping[str, Path], text: str) -> ResultTable:
 
     folders: of bags by name; a row is called <name>-<members>.
     """
-    cells: dict[Place, Cell] = {}
+    cells: dict[Place, MeasuredCell] = {}
     for name, folder in folders.items():
         lines = (folder / "translations" / f"{TEST}.members.txt").read_text(encoding="utf-8").splitlines()
         for line in lines[1:]:
             size, best, oracle, _ = line.split()
-            cells[f"{name}-{size}", "1-best"] = Cell(float(best))
-            cells[f"{name}-{size}", "oracle"] = Cell(float(oracle))
+            cells[f"{name}-{size}", "1-best"] = MeasuredCell(float(best))
+            cells[f"{name}-{size}", "oracle"] = MeasuredCell(float(oracle))
     return ResultTable(
         "members", f"BLEU of tokens: the vote of members, and the best of their lists, {text}", text, cells
     )

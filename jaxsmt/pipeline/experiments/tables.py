@@ -9,7 +9,7 @@ from jaxsmt.pipeline.experiments.config import Claim, Figures, Place
 
 
 @dataclass(frozen=True)
-class Cell:
+class MeasuredCell:
     """A figure, its deviation (or whatever the title says), and stars where it differs from the baseline."""
 
     value: float
@@ -32,7 +32,7 @@ class ResultTable:
     key: str
     title: str
     text: str
-    cells: dict[Place, Cell]
+    cells: dict[Place, MeasuredCell]
     lower_is_better: bool = False
     paper: dict[Place, float] = field(default_factory=dict)
     source: str = ""
