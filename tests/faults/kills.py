@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.faults.forked import Ended, Forker, Job
 from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, files_below, write_corpus
 
-QUICK = ("align=ibm1", "align.ibm1_iterations=1", "lm=trigram", "quiet=true")
+QUICK = ("align=ibm1", "align.ibm1_iterations=1", "lm=trigram", "quiet=true", "report=false")  # a page has times
 QUICK_TUNING = ("tune=mira", "loop.max_iterations=1", "nbest_size=5", "tune_sentences=4")
 HOSTS = (None, "elsewhere", None)  # names that processes of a race see as their host's
 

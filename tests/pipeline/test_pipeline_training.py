@@ -167,7 +167,7 @@ def break_source(kind, path):
         ("100,000 words", r"kitchen\.train\.fr' line 1 has 100000 words"),
         ("control character", r"kitchen\.train\.fr' line 1 has the control character U\+0000"),
         ("broken gz", r"kitchen\.train\.fr' is broken or truncated"),
-        ("folder", r"kitchen\.train\.fr' cannot be read"),
+        ("folder", r"kitchen\.train\.fr' is a folder: give a file"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_leaves_nothing(tmp_path, kind, sentence):

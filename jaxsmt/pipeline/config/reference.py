@@ -9,7 +9,9 @@ from jaxsmt.pipeline.terminal.help import GROUPS, read_command_file
 
 KEY = re.compile(r"( *)(\w+):(?: +(.*))?")
 # keys whose entries users name: sets of a corpus, rows and columns of an experiment's tables
-OPEN = {"components", "dev", "adapt", "test", "groups", "demo", "systems", "members", "figures", "claims", "defaults"}
+OPEN = {
+    "components", "dev", "corpus.adapt", "test", "groups", "demo", "systems", "members", "figures", "claims", "defaults",
+}  # fmt: skip
 
 
 class ExplainedKey(NamedTuple):
@@ -39,7 +41,7 @@ def explained_keys(text: str, prefix: str = "") -> list[ExplainedKey]:
                 name = ".".join([*([prefix] if prefix else []), *(part for _, part in parents)])
                 meaning = " ".join([*comments, *([beside.strip()] if beside else [])])
                 found.append(ExplainedKey(name, value.strip(), meaning))
-                is_open = match.group(2) in OPEN and not value.strip()
+                is_open = not OPEN.isdisjoint((name, match.group(2))) and not value.strip()
                 hidden = indent if is_open else None
         comments = []
     return [key for key in found if key.name.rpartition(".")[2] != "defaults"]

@@ -252,6 +252,7 @@ class ExperimentSchema:
     output_dir: str = MISSING
     page: str = MISSING
     device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
     debug: bool = False
 
