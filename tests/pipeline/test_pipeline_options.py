@@ -21,7 +21,7 @@ from tests.lm.slow_lm import write_word_arpa
 from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, compose_config, train_config, write_corpus
 
 GROUPS = ("text", "align", "links", "extract", "lm", "tm", "mixture", "search", "weights")
-EXPERIMENTS = ("in_out", "it_legal", "scarce", "mixed")  # on text that is not in the repository
+EXPERIMENTS = ("in_out", "in_out_german", "it_legal", "scarce", "mixed")  # on text that is not in the repository
 CHOICES = [f"{group}={path.stem}" for group in GROUPS for path in sorted((REPOSITORY / "conf" / group).glob("*.yaml"))]
 
 

@@ -256,7 +256,7 @@ def test_missing_file(tmp_path):
 
 
 def test_folder_instead_of_a_file(tmp_path):
-    assert "is a folder" in message_of(BitextSource(source=str(tmp_path), target=str(tmp_path)))
+    assert "is a folder" in message_of(BitextSource(source=str(tmp_path), target=str(tmp_path / "text.en")))
 
 
 @pytest.mark.parametrize(("sources", "targets"), [(5, 3), (3, 5)])

@@ -10,7 +10,8 @@ from jaxsmt.pipeline.terminal.help import GROUPS, read_command_file
 KEY = re.compile(r"( *)(\w+):(?: +(.*))?")
 # keys whose entries users name: sets of a corpus, rows and columns of an experiment's tables
 OPEN = {
-    "components", "dev", "corpus.adapt", "test", "groups", "demo", "systems", "members", "figures", "claims", "defaults",
+    "components", "dev", "corpus.adapt", "test", "groups", "demo",
+    "systems", "members", "figures", "claims", "defaults",
 }  # fmt: skip
 
 
