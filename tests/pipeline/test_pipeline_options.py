@@ -155,7 +155,7 @@ def test_wrong_decode_options_are_named(model_dir, tmp_path):
         (["nbest=5"], "nbest and nbest_output go together"),
         ([f"glossary={tmp_path / 'glossary'}"], "line 1 is not a term, a tab and its translation"),
         (["component_weights=[1,nan]"], "the weight of component 'travel' is nan"),
-        (["weights.lm=nan"], "weights.lm is nan: give finite numbers"),
+        (["weights.lm=nan"], "weights.lm is nan: give a finite number"),
         (["domain=sea"], "domain 'sea' is not in the model: choose one of kitchen, travel"),
     ):
         with pytest.raises(UserError, match=re.escape(sentence)):
