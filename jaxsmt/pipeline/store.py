@@ -179,6 +179,8 @@ def remove_unfinished(folder: Path) -> None:
         for path in folder.glob(f"{prefix}*"):
             if is_dead(owner_of(path, prefix), seconds_silent(path)):
                 remove(path)
+    for claim in folder.glob(f"{BUILDING_PREFIX}*"):  # of who was killed between its artefact's rename and the end
+        _builder(claim)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Makes docs/bad-inputs.md of the cases that the tests run: `python -m tests.faults.bad_inputs_table`.
 
-A module of cases has a tuple or list CASES, or any list, of objects with `command`, `what` and `sentence`.
+A module of cases has lists or tuples of objects with `command`, `what` (or else `name`) and `sentence`.
 """
 
 import importlib
@@ -11,7 +11,7 @@ from typing import Any
 
 MODULES = ("tests.faults.bad_inputs", "tests.faults.bad_settings")  # those that are there
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "bad-inputs.md"
-SHOWN = ("command", "what", "sentence")
+SHOWN = ("command", "name", "sentence")
 HEAD = """# What it says to bad input
 
 Every row is a test. The command ends with exit code 1 and one sentence on stderr, of which a part is shown; nothing
@@ -30,13 +30,14 @@ def all_cases() -> list[Any]:
 
 def page(cases: Iterable[Any]) -> str:
     """The page, a row for each case."""
-    rows = ((f"`jaxsmt {case.command}`", case.what, case.sentence) for case in cases)
+    rows = ((f"`jaxsmt {case.command}`", getattr(case, "what", case.name), case.sentence) for case in cases)
     return HEAD + "".join("| " + " | ".join(_cell(part) for part in row) + " |\n" for row in rows)
 
 
 def _cases_of(module: Any) -> list[Any]:
     lists = [value for value in vars(module).values() if isinstance(value, list | tuple)]
-    return [case for part in lists for case in part if all(hasattr(case, key) for key in SHOWN)]
+    cases = [case for part in lists for case in part if all(hasattr(case, key) for key in SHOWN)]
+    return list({id(case): case for case in cases}.values())  # a list may join others
 
 
 def _cell(text: str) -> str:

@@ -164,7 +164,7 @@ def test_pairs_that_are_dropped_have_empty_lines(tmp_path, capsys):
         (["source=a"], "source and target go together"),
         (["aligner=a", "aligner_output=b"], "aligner and aligner_output exclude each other"),
         (["input=lines"], "'lines' line 2 has 2 times '|||'"),
-        (["aligner=nowhere", "source=lines", "target=lines"], "'nowhere"),
+        (["aligner=nowhere", "source=lines", "target=other"], "'nowhere"),
     ],
 )
 def test_mistakes_in_align_are_named(tmp_path, monkeypatch, arguments, sentence):

@@ -11,7 +11,7 @@ import pytest
 from jaxsmt.common.files import MANIFEST, TEMPORARY_PREFIX
 from jaxsmt.common.integrity import checks
 from jaxsmt.common.integrity.owners import STALE_SECONDS, this_owner
-from jaxsmt.pipeline.store import Store, StoreConfig
+from jaxsmt.pipeline.store import BUILDING_PREFIX, Store, StoreConfig
 from tests.conftest import REPOSITORY
 
 
@@ -136,6 +136,17 @@ def test_leftovers_of_dead_processes_go_and_all_others_stay(tmp_path):
     silent = leftover(tmp_path, dataclasses.replace(here, host="gone"), silent=2 * STALE_SECONDS)
     Store(tmp_path)
     assert [path.exists() for path in (dead, earlier, living, elsewhere, silent)] == [False, False, True, True, False]
+
+
+def test_claims_of_dead_processes_go_and_all_others_stay(tmp_path):
+    here = this_owner()
+    owners = [dataclasses.replace(here, process=999999999), dataclasses.replace(here, process=os.getppid()),
+              dataclasses.replace(here, host="other", process=999999999)]  # fmt: skip
+    claims = [tmp_path / f"{BUILDING_PREFIX}stage-{number}" for number in range(3)]
+    for claim, owner in zip(claims, owners, strict=True):
+        claim.write_text(owner.mark())
+    Store(tmp_path)
+    assert [claim.exists() for claim in claims] == [False, True, True]
 
 
 BUILDER = """
