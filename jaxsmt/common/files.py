@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,6 +86,14 @@ def unfinished_folder(path: Path) -> Iterator[Path]:
         yield temporary
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def scratch_folder(name: str) -> Iterator[Path]:
+    """A folder for the time of the block, among the system's temporary ones; those of killed processes are removed."""
+    with unfinished_folder(Path(tempfile.gettempdir()) / f"jaxsmt-{name}") as folder:
+        folder.chmod(0o700)
+        yield folder
 
 
 def remove(path: Path) -> None:

@@ -1,5 +1,6 @@
 """n-best lists of any system: the Moses text format in and out, merging over decoder runs."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from jaxsmt.common.files import write_text
 from jaxsmt.common.ragged import offsets_of
 from jaxsmt.text.streams import read_lines
 
+MOST_SENTENCES = 10_000_000  # the largest number of a sentence
 _SEPARATOR = "|||"
 
 
@@ -117,7 +119,10 @@ def read_nbest(path: str | Path, num_sentences: int | None = None) -> NBestLists
 def _fields(line: str, path: Path, number: int) -> tuple[int, str, str, float, tuple[str, ...]]:
     fields = [field.strip() for field in line.split(_SEPARATOR)]
     try:
-        return int(fields[0]), " ".join(fields[1].split()), fields[2], float(fields[3]), tuple(fields[4:])
+        sentence, total = int(fields[0]), float(fields[3])
+        if not 0 <= sentence <= MOST_SENTENCES or not total < math.inf:  # −inf is a score of what cannot be
+            raise ValueError
+        return sentence, " ".join(fields[1].split()), fields[2], total, tuple(fields[4:])
     except (ValueError, IndexError):
         raise UserError(
             f"'{path}' line {number} is no n-best entry: it must read 'sentence ||| words ||| Name= value … ||| total'"
@@ -135,6 +140,8 @@ def _features(field: str, path: Path, number: int) -> tuple[tuple[str, ...], lis
             continue
         try:
             value = float(token)
+            if not math.isfinite(value):
+                raise ValueError
         except ValueError:
             raise UserError(f"'{path}' line {number}: '{token}' is no number; features read 'Name= value …'") from None
         if "_" in label:

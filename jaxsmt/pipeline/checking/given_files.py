@@ -60,7 +60,7 @@ def check_links_files(links: LinksConfig, sources: Sources, num_pairs: Mapping[s
     if links.aligner is not None:
         missing = [file for file in ALIGNER_FILES if not (Path(links.aligner) / file).is_file()]
         if missing:
-            raise UserError(f"links.aligner is '{links.aligner}', which has no '{missing[0]}': give an aligner's")
+            raise UserError(f"links.aligner is '{links.aligner}', which has no '{missing[0]}': give another folder")
 
 
 def _check_links(path: str, num_pairs: int) -> None:

@@ -24,6 +24,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
             continue
         if not path:
             raise UserError(f"{key} is empty: give the name of a file")
+        _check_names(key, Path(path))
         if Path(path).is_dir():
             raise UserError(f"{key} is '{path}', which is a folder: give the name of a file")
         if is_special(Path(path)):
@@ -39,6 +40,7 @@ def check_folders(folders: Mapping[str, str | None]) -> None:
         if path is None:
             continue
         folder = Path(path)
+        _check_names(key, folder)
         if folder.exists() and not folder.is_dir():
             raise UserError(f"{key} is '{path}', which is a file: give the name of a folder")
         _check_place(key, folder / "file")
@@ -53,10 +55,14 @@ def _place(path: str | None) -> str:
     return os.path.realpath(path or "")
 
 
-def _check_place(key: str, path: Path) -> None:
-    """Whether a file could be made there, by the nearest folder above it that exists."""
+def _check_names(key: str, path: Path) -> None:
+    """Before anything else: the system answers no question about a name that is too long."""
     if long := [name for name in path.parts if len(os.fsencode(name)) > LONGEST_NAME]:
         raise UserError(f"{key} has a name of {len(os.fsencode(long[0]))} bytes: use at most {LONGEST_NAME}")
+
+
+def _check_place(key: str, path: Path) -> None:
+    """Whether a file could be made there, by the nearest folder above it that exists."""
     above = next(folder for folder in path.absolute().parents if folder.exists())
     if not above.is_dir():
         raise UserError(f"{key} is '{path}', and '{above}' is a file: give a folder that is one")

@@ -1,5 +1,6 @@
 """`jaxsmt adapt-lists`: translations chosen from n-best lists of any system, adapted to little text."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
 from jaxsmt.evaluate.references import read_references
 from jaxsmt.lm.rescoring import Rescorer, open_rescorer
+from jaxsmt.pipeline.checking.lists import check_readable
+from jaxsmt.pipeline.checking.outputs import check_folders, check_outputs
 from jaxsmt.pipeline.config.adapters import BaggingStageConfig, BpaStageConfig, adapter_config
 from jaxsmt.pipeline.stages.bagging import tuned_weights
 from jaxsmt.pipeline.standard import write_lines
@@ -33,6 +36,10 @@ References = list[tuple[str, ...]]
 def adapt_lists(config: DictConfig) -> None:
     """Chooses and writes translations."""
     settings = adapter_config(config.adapt)
+    lists = ("nbest", "references", "adaptation_nbest", "adaptation_references", "dev_nbest", "dev_references")
+    check_readable({key: config[key] for key in (*lists, "weights_file")})
+    check_outputs({"output": config.output if config.nbest else None})
+    check_folders({"member_weights": config.member_weights})
     name, reader = config.adapt.name, _Reader(open_rescorer(list(config.rescore.kenlm)))
     if config.online and name != "bpa":
         raise UserError(f"adapt={name} cannot learn sentence by sentence: choose adapt=bpa or online=false")
@@ -157,6 +164,8 @@ def read_weights(path: str | None) -> dict[str, float]:
         try:
             name, value = line.split()
             weights[name] = float(value)
+            if not math.isfinite(weights[name]):
+                raise ValueError
         except ValueError:
             raise UserError(f"'{path}' line {number} is '{line}': give a feature name and a number a line") from None
     return weights

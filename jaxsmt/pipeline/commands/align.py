@@ -1,7 +1,6 @@
 """`jaxsmt align`: parallel text in, word links out, by the stages that training aligns with."""
 
 import shutil
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,10 @@ from omegaconf import DictConfig
 from jaxsmt.align.links import make_links, write_links
 from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.files import atomic_folder
+from jaxsmt.common.files import atomic_folder, scratch_folder
 from jaxsmt.common.ragged import Ragged, offsets_of
+from jaxsmt.pipeline.checking.lists import check_given
+from jaxsmt.pipeline.checking.outputs import check_folders, check_outputs
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import LinksConfig
 from jaxsmt.pipeline.stages.given_text import NAME, given_text, num_pairs
@@ -27,15 +28,18 @@ def align(config: DictConfig) -> None:
     """Links every pair of a text with an aligner trained on it, or on another text before."""
     if config.aligner is not None and config.aligner_output is not None:
         raise UserError("aligner and aligner_output exclude each other: an aligner that is given is not trained again")
-    with tempfile.TemporaryDirectory(prefix="jaxsmt-align-") as scratch:
-        store = Store(Path(scratch))
+    settings = room_config(AlignConfig, config.align), LinksConfig(aligner=config.aligner)
+    check_outputs({"output": config.output}, {key: config[key] for key in ("source", "target", "input")})
+    check_folders({"aligner_output": config.aligner_output})
+    check_given(config)
+    with scratch_folder("align") as scratch:
+        store = Store(scratch)
         text = given_text(store, config, _known_text(config.aligner))
-        settings = room_config(AlignConfig, config.align), LinksConfig(aligner=config.aligner)
         made = links_stage(store, [text], *settings)[NAME]
         if config.aligner_output is not None:
             assert made.aligner is not None
             _keep_aligner(Path(config.aligner_output), made.aligner, text)
-        with output_path(config.output, Path(scratch)) as path:
+        with output_path(config.output, scratch) as path:
             write_links(path, _of_all_pairs(made.links, text))
 
 

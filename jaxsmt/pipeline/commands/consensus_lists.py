@@ -13,6 +13,8 @@ from jaxsmt.adapt.voting import chosen_texts
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.evaluate.references import read_references
+from jaxsmt.pipeline.checking.lists import check_readable
+from jaxsmt.pipeline.checking.outputs import check_outputs
 from jaxsmt.pipeline.commands.adapt_lists import read_weights
 from jaxsmt.pipeline.config.consensus import consensus_config
 from jaxsmt.pipeline.standard import write_lines
@@ -27,6 +29,8 @@ def consensus_lists(config: DictConfig) -> float | None:
     settings = consensus_config(config.consensus)
     if settings is None:
         raise UserError("consensus=none chooses nothing: leave it out")
+    check_readable({key: config[key] for key in ("nbest", "dev_nbest", "dev_references", "weights_file")})
+    check_outputs({"output": config.output if config.nbest else None})
     if not config.nbest and not config.dev_nbest:
         raise UserError("there is nothing to choose from: name n-best lists, nbest=[…]")
     gamma, bleu = _scale(config, settings)

@@ -1,14 +1,16 @@
 """`jaxsmt extract`: parallel text and its links in, Moses' tables out, by the stages that training counts with."""
 
-import tempfile
 from pathlib import Path
 
 from omegaconf import DictConfig
 
 from jaxsmt.align.model import AlignConfig
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import scratch_folder
 from jaxsmt.common.progress import log
 from jaxsmt.extract.config import ExtractConfig
+from jaxsmt.pipeline.checking.lists import check_given
+from jaxsmt.pipeline.checking.outputs import check_folders
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import LinksConfig, TmConfig
 from jaxsmt.pipeline.stages.components import FOLDER, component_stage
@@ -25,11 +27,13 @@ def extract(config: DictConfig) -> None:
         raise UserError(
             "name the links of the text, alignment=a.align (jaxsmt align makes them), and a folder, output=…"
         )
-    with tempfile.TemporaryDirectory(prefix="jaxsmt-extract-") as scratch:
-        store = Store(Path(scratch))
+    settings = room_config(ExtractConfig, config.extract)
+    check_folders({"output": config.output})
+    check_given(config, ("alignment",))
+    with scratch_folder("extract") as scratch:
+        store = Store(scratch)
         text = given_text(store, config)
         links = links_stage(store, [text], AlignConfig(), LinksConfig(files={NAME: config.alignment}))
-        settings = room_config(ExtractConfig, config.extract)
         component = component_stage(store, text, links[NAME], settings, TmConfig())
         write_moses_tables(Path(config.output), load_component(component.folder / FOLDER))
     log.info("tables: %s", config.output)

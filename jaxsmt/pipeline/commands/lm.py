@@ -1,14 +1,14 @@
 """`jaxsmt lm`: text to an ARPA file, and the perplexity of a text under a language model."""
 
-import tempfile
-from pathlib import Path
-
 from omegaconf import DictConfig
 
 from jaxsmt.common.errors import UserError
+from jaxsmt.common.files import scratch_folder
 from jaxsmt.lm.arpa import write_arpa
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
+from jaxsmt.pipeline.checking.lists import check_readable
+from jaxsmt.pipeline.checking.outputs import check_outputs
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.texts import text_config
 from jaxsmt.pipeline.scored_lms import ScoredLm, opened_lm, perplexity_table, scored
@@ -27,6 +27,8 @@ def lm(config: DictConfig) -> None:
     if config.model is None and config.input == config.perplexity == STANDARD:
         raise UserError("input and perplexity are both standard input: name a file for one of them")
     text = text_config(config.text)
+    check_outputs({"output": config.output if config.model is None else None}, {"input": config.input})
+    check_readable({key: config[key] for key in ("perplexity",)})
     if config.model is None:
         model = _estimated(config, text)
     else:
@@ -36,9 +38,10 @@ def lm(config: DictConfig) -> None:
 
 
 def _estimated(config: DictConfig, text: TextConfig) -> ScoredLm:
+    settings = room_config(LmConfig, config.estimation)
     sentences, side = prepare_lines(input_lines(config.input), text, config.language)
-    found = estimate_lm(sentences, side.vocabulary, room_config(LmConfig, config.estimation))
+    found = estimate_lm(sentences, side.vocabulary, settings)
     if config.output is not None:
-        with tempfile.TemporaryDirectory(prefix="jaxsmt-lm-") as name, output_path(config.output, Path(name)) as path:
+        with scratch_folder("lm") as scratch, output_path(config.output, scratch) as path:
             write_arpa(found, path)
     return scored({"estimated": found}, side)

@@ -5,7 +5,10 @@ from rich.console import Console
 from rich.table import Table
 
 from jaxsmt.common.progress import console
+from jaxsmt.common.settings import check_numbers
 from jaxsmt.lm.rescoring import open_rescorer
+from jaxsmt.pipeline.checking.lists import check_readable
+from jaxsmt.pipeline.checking.outputs import check_outputs
 from jaxsmt.pipeline.config.tuners import tuner_config
 from jaxsmt.pipeline.standard import STANDARD, write_lines
 from jaxsmt.tune.commands import ListTuning, tune_nbest_lists
@@ -14,6 +17,9 @@ from jaxsmt.tune.commands import ListTuning, tune_nbest_lists
 def tune_lists(config: DictConfig) -> float:
     """Tunes, shows and writes the weights; returns the BLEU they reach on the lists."""
     tuner = tuner_config(config.tune)
+    check_numbers(dict(config.start), "start")
+    check_readable({key: config[key] for key in ("nbest", "references")})
+    check_outputs({"output": config.output})
     rescorer = open_rescorer(list(config.rescore.kenlm))
     result = tune_nbest_lists(list(config.nbest), list(config.references), dict(config.start), tuner, scorer=rescorer)
     show_tuning(result, console if config.output == STANDARD else Console())

@@ -11,6 +11,7 @@ from omegaconf import DictConfig, StringNode
 
 from jaxsmt.common.errors import UserError
 
+LONGEST_KEY = 200
 MULTIRUN = ("--multirun", "-m")
 _ARGUMENT = re.compile(r"(?P<key>[^=]+)=(?P<value>.*)", re.DOTALL)
 _BITEXT_KEY = re.compile(r"corpus\.(components|dev|adapt|test)\.[^.]+\.(source|target|path|accelerators|\w+_language)")
@@ -35,6 +36,8 @@ def _readable(argument: str, schema: DictConfig, is_sweep: bool) -> str:
             return argument
         raise UserError(f"'{argument}' is not key=value: write what it is, for instance input={argument}")
     key, value = match["key"], match["value"]
+    if len(key) > LONGEST_KEY:  # Hydra asks for a file of this name
+        raise UserError(f"'{key[:60]}…' has {len(key)} letters, too many for a key: use shorter names")
     parsed = _parsed(argument)
     if is_text(key.lstrip("+~").split("@")[0], schema) and not (is_sweep and parsed) and not _is_meant(value):
         argument = f"{key}={_quoted(value)}"
