@@ -9,7 +9,7 @@ from tests.faults.kills import differing_files
 from tests.pipeline.small_corpus import write_corpus
 
 # the HMM's sums over a batch and the products of the fits are those that threads share
-OPTIONS = ("align=hmm", "lm=trigram", "mixture=linear", "translate=[]", "quiet=true")
+OPTIONS = ("align=hmm", "lm=trigram", "mixture=linear", "translate=[]", "quiet=true", "report=false")
 
 
 def test_the_number_of_cores_changes_no_byte(forker, tmp_path):

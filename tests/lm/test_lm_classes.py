@@ -46,7 +46,7 @@ def test_likelihood_and_every_gain_equal_those_counted_anew(num_classes):
 @pytest.mark.parametrize(("batch_words", "batch_share"), [(1, 1.0), (3, 1.0), (4, 0.3), (100, 1.0)])
 def test_classes_equal_the_algorithm_written_out(seed, batch_words, batch_share):
     rows, vocabulary = random_text(seed)
-    settings = ExchangeConfig(3, iterations=2, min_gain=-1, batch_words=batch_words, batch_share=batch_share)
+    settings = ExchangeConfig(3, iterations=2, min_gain=0.0, batch_words=batch_words, batch_share=batch_share)
     bigrams = count_bigrams(ragged_from_rows(rows), vocabulary)
     found = exchange_classes(bigrams, settings)
     classes, likelihoods = slow_classes.exchange(rows, 3, 2, batch_words, batch_share)
@@ -57,7 +57,7 @@ def test_classes_equal_the_algorithm_written_out(seed, batch_words, batch_share)
 def test_likelihood_never_falls_and_counts_stay_true():
     rows, vocabulary = random_text(7, num_words=200, num_sentences=400)
     bigrams = count_bigrams(ragged_from_rows(rows), vocabulary)
-    found = exchange_classes(bigrams, ExchangeConfig(12, iterations=6, min_gain=-1, batch_share=0.1))
+    found = exchange_classes(bigrams, ExchangeConfig(12, iterations=6, min_gain=0.0, batch_share=0.1))
     assert len(found.log_likelihoods) == 7
     assert (np.diff(found.log_likelihoods) >= 0).all()
     assert found.log_likelihoods[-1] > found.log_likelihoods[0]

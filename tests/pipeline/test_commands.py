@@ -169,6 +169,8 @@ def test_pairs_that_are_dropped_have_empty_lines(tmp_path, capsys):
 )
 def test_mistakes_in_align_are_named(tmp_path, monkeypatch, arguments, sentence):
     (tmp_path / "lines").write_text("a ||| b\na ||| b ||| c\n")
+    for name in ("a", "other"):
+        (tmp_path / name).write_text("a\nb\n")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=re.escape(sentence)):
         align(compose_config("align", arguments))
@@ -246,7 +248,9 @@ def test_perplexity_under_a_trained_model(folder, capsys):
         (["model=.", "perplexity=x"], "holds no language model"),
     ],
 )
-def test_mistakes_in_lm_are_named(options, sentence):
+def test_mistakes_in_lm_are_named(options, sentence, tmp_path, monkeypatch):
+    (tmp_path / "x").write_text("a\n")
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=sentence):
         lm(compose_config("lm", options))
 

@@ -140,7 +140,7 @@ def break_source(kind, path):
         case "one line less":
             path.write_text("\n".join(text.split("\n")[1:]), encoding="utf-8")
         case "latin-1":
-            path.write_bytes(text.encode()[:100].rsplit(b"\n", 1)[0] + b"\n\xe9t\xe9\n")
+            path.write_bytes(b"\xe9t\xe9\n" + text.encode().split(b"\n", 1)[1])
         case "empty":
             path.write_text("")
         case "missing":
@@ -162,7 +162,7 @@ def break_source(kind, path):
     [
         ("one line less", rf"kitchen\.train\.fr' has {NUM_PAIRS - 1} lines and '.*kitchen\.train\.en' has {NUM_PAIRS}"),
         ("latin-1", r"kitchen\.train\.fr' line \d+ is not UTF-8"),
-        ("empty", r"kitchen\.train\.fr' is empty"),
+        ("empty", r"kitchen\.train\.fr' has 0 lines"),
         ("missing", r"kitchen\.train\.fr' does not exist"),
         ("100,000 words", r"kitchen\.train\.fr' line 1 has 100000 words"),
         ("control character", r"kitchen\.train\.fr' line 1 has the control character U\+0000"),
