@@ -209,7 +209,7 @@ def test_lists_name_every_language_model():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weights": WEIGHTS}, r"search\.weights\.lm has shape \[\]: give 2 numbers"),
+        ({"weights": WEIGHTS}, r"weights\.lm has shape \[\]: give 2 numbers"),
         ({"lm_mixture": (None, None)}, "there are 2 language models: give 2 weights for them"),
         ({"lm_mixture": (None, None, None)}, "lm_mixture has 3 parts: give one for each of the 2 language models"),
         ({"copy_ids": np.zeros(2, np.int32)}, "copy_ids has shape"),

@@ -51,7 +51,8 @@ class _Telling:
     def of_derivation(self, derivation: Derivation) -> dict[str, Any]:
         words = self.plain.output(self.text.tokens[0], derivation.tokens)
         tokens, first = ragged_from_rows([derivation.tokens]), np.zeros(1, np.int64)
-        lm = lm_word_features(self.plain.decoder, self.request, first, tokens).values @ self.weights["lm"]
+        of_words = lm_word_features(self.plain.decoder, self.request, first, tokens).values
+        lm = of_words @ self.weights["lm"][: of_words.shape[1]]  # operations, the last, are no feature of single words
         features = rescore(self.plain.decoder, self.request, [derivation])
         return {
             "pieces": self._pieces(derivation, words, lm),
