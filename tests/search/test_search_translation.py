@@ -180,5 +180,5 @@ def test_wrong_settings_are_named():
         SearchConfig(max_span=0)
     with pytest.raises(UserError, match=r"search\.swap_span is 9 and search\.max_span 5"):
         SearchConfig(max_span=5, swap_span=9)
-    with pytest.raises(UserError, match=r"search\.weights\.rule has shape \[3\]: give 4 numbers"):
+    with pytest.raises(UserError, match=r"weights\.rule has shape \[3\]: give 4 numbers"):
         SearchWeights(rule=(1, 2, 3)).of_sentences(2, 4)
