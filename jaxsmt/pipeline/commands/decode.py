@@ -82,10 +82,11 @@ def check_request(config: DictConfig) -> None:
         raise UserError("nbest and nbest_output go together: set both, or neither")
     if config.explain_output is not None and not config.explain:
         raise UserError("explain_output says where explanations go: add explain=true")
+    is_document = document_format(config.format, config.input) is not None
     check_outputs(
         {key: config[key] for key in ("output", *FURTHER_OUTPUTS, "unknown_words")},
-        {key: config[key] for key in ("input", "labels", "glossary")},
-    )
+        {key: config[key] for key in (*(() if is_document else ("input",)), "labels", "glossary")},
+    )  # a document may be filled in place
 
 
 def is_conversation(config: DictConfig) -> bool:
