@@ -169,6 +169,7 @@ def setup_logging(quiet: bool, debug: bool = False) -> None:
         handler = RichHandler(console=console, show_path=False)
     style = "%(message)s" if console.is_terminal else "%(asctime)s %(levelname)-7s %(message)s"
     logging.basicConfig(level=logging.WARNING, format=style, datefmt="[%H:%M:%S]", handlers=[handler], force=True)
+    logging.getLogger("jax").handlers.clear()  # JAX 0.5 prints its messages by itself
     logging.captureWarnings(debug)
     if not debug:
         handler.addFilter(_is_for_people)
