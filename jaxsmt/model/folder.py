@@ -16,7 +16,7 @@ manifest.json                size and sha256 of every file
 import dataclasses
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,9 @@ from jaxsmt.model.model import LabelSettings, Mixing, Model
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide, load_side
-from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
-from jaxsmt.tm.component import Component, load_component
+from jaxsmt.text.vocabulary import Vocabulary
+from jaxsmt.tm.component import load_component
+from jaxsmt.tm.gathering.components import RuleTables
 
 FORMAT_VERSION = 4
 SETTINGS, COMPONENTS, CLUSTERS, ADAPTATION = "model.json", "components", "clusters", "adaptation"
@@ -89,9 +90,10 @@ def open_model(folder: str | Path) -> Model:
     settings = _read_settings(folder / SETTINGS)
     _check(folder, settings)
     components = [load_component(folder / COMPONENTS / name) for name in settings["components"]]
-    source, target = with_words_of(components, (load_side(folder, SIDES[0]), load_side(folder, SIDES[1])))
+    tables = RuleTables(components)
+    source, target = with_words_of(tables, (load_side(folder, SIDES[0]), load_side(folder, SIDES[1])))
     return Model(
-        Rules(components),
+        Rules(tables),
         source,
         target,
         tuple(
@@ -118,11 +120,12 @@ def _check(folder: Path, settings: Mapping[str, Any]) -> None:
             raise UserError(f"'{folder / SETTINGS}' names '{name}', which is no part of a model: train the model again")
 
 
-def with_words_of(components: Sequence[Component], sides: tuple[TextSide, TextSide]) -> tuple[TextSide, TextSide]:
+def with_words_of(tables: RuleTables, sides: tuple[TextSide, TextSide]) -> tuple[TextSide, TextSide]:
     """Source and target side with the vocabularies of all components."""
-    sources, _ = merge_vocabularies([component.source_vocabulary for component in components])
-    targets, _ = merge_vocabularies([component.target_vocabulary for component in components])
-    return dataclasses.replace(sides[0], vocabulary=sources), dataclasses.replace(sides[1], vocabulary=targets)
+    source, target = (
+        dataclasses.replace(side, vocabulary=words.vocabulary) for side, words in zip(sides, tables.words, strict=True)
+    )
+    return source, target
 
 
 def _mixing(settings: dict[str, Any]) -> Mixing:

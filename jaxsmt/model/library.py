@@ -9,7 +9,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.model.folder import open_model
 from jaxsmt.model.labelling.labellers import GivenLabels, Labeller, same_label
 from jaxsmt.model.model import Model, Profile
-from jaxsmt.model.source_text import SourceText, blocks_of
+from jaxsmt.model.source_text import NO_TEXT, SourceText, blocks_of
 from jaxsmt.model.translation import NBestList, TranslatedLine, Translator, make_translator
 
 Labels = Sequence[str | None]
@@ -31,8 +31,11 @@ class LoadedModel:
 
     @cached_property
     def translator(self) -> Translator:
-        """What translates: plain, voting, bagged, rescoring, or a consensus of their lists."""
-        return make_translator(self.model)
+        """What translates: plain, voting, bagged, rescoring, or a consensus of their lists.
+
+        It has no rules yet; `for_text` of it has those of a text.
+        """
+        return make_translator(self.model.for_text(NO_TEXT))
 
     def translate(
         self, lines: Sequence[str], domain: str | None = None, labels: Labels | None = None
@@ -44,7 +47,7 @@ class LoadedModel:
         """
         found: list[TranslatedLine] = []
         for text, profiles in self._profiled(lines, self._labeller(domain, labels)):
-            found += self.translator.translate(text, profiles)
+            found += self.translator.for_text(text).translate(text, profiles)
         return found
 
     def nbest(
@@ -55,7 +58,7 @@ class LoadedModel:
             raise UserError(f"lists of {size} translations are asked for: ask for at least 1")
         found: list[list[TranslatedLine]] = []
         for text, profiles in self._profiled(lines, self._labeller(domain, labels)):
-            lists = self.translator.nbest(text, size, profiles)
+            lists = self.translator.for_text(text).nbest(text, size, profiles)
             found += [self._lines(text, row, ranked, profiles[row]) for row, ranked in enumerate(lists)]
         return found
 

@@ -1,6 +1,6 @@
 """The rules of a model, and how its components are mixed: the keys of conf/mixture, and weights that need no fit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from jaxsmt.common.settings import LARGEST_NUMBER, check_choices, check_positive
 from jaxsmt.search.rules.model import RuleModel, mixed_rules
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.fit.config import LinearConfig, PerplexityConfig
-from jaxsmt.tm.restrict import restricted_components, without_unused_word_pairs
+from jaxsmt.tm.gathering.components import RuleTables
 from jaxsmt.tm.union import UnionView, build_union
 
 if TYPE_CHECKING:
@@ -104,27 +104,36 @@ def fixed_weights(config: MixingConfig, label: str | None, names: Sequence[str])
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """Components, and the union of them, made when it is first asked for; models that differ elsewhere share it.
+    """What is fetched of the components for a text, and the union of it, made when it is first asked for.
 
-    components: as they lie on the disk.
-    sentences: the tokenised sentences that are to be translated, all others are refused; None: any.
+    tables: the components as they lie on the disk; models that differ elsewhere share them.
+    sentences: the tokenised sentences that are to be translated, all others are refused; None: any, for which
+      everything has to be read.
     """
 
-    components: Sequence[Component]
+    tables: RuleTables
     sentences: frozenset[tuple[str, ...]] | None = None
+
+    @property
+    def components(self) -> Sequence[Component]:
+        """All of each."""
+        return self.tables.components
 
     @cached_property
     def usable(self) -> list[Component]:
         """The components with those rules that the sentences can use."""
         if self.sentences is None:
             return list(self.components)
-        return restricted_components(self.components, sorted(self.sentences))
+        return self.tables.for_sentences(sorted(self.sentences))
 
     @cached_property
     def union(self) -> UnionView:
         """Of the usable components."""
-        found = build_union(self.usable)
-        return found if self.sentences is None else without_unused_word_pairs(found)
+        return build_union(self.usable, self.tables.words)
+
+    def for_sentences(self, sentences: Iterable[Sequence[str]]) -> "Rules":
+        """Those that tokenised sentences can use."""
+        return Rules(self.tables, frozenset(map(tuple, sentences)))
 
     def has(self, sentences: Sequence[Sequence[str]]) -> bool:
         """Whether these sentences may be translated."""

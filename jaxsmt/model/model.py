@@ -120,7 +120,7 @@ class Model:
 
     def for_text(self, text: SourceText) -> "Model":
         """The model for a text that is known: rules that its lines cannot use stay on the disk."""
-        return dataclasses.replace(self, rules=Rules(self.rules.components, frozenset(map(tuple, text.tokens))))
+        return dataclasses.replace(self, rules=self.rules.for_sentences(text.tokens))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

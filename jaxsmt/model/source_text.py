@@ -39,6 +39,9 @@ class SourceText:
             yield self.take(range(start, min(start + LINES_PER_BLOCK, len(self))))
 
 
+NO_TEXT = SourceText((), (), ())
+
+
 def source_text(side: TextSide, lines: Iterable[str]) -> SourceText:
     """Tokenises and cases raw lines."""
     kept = list(lines)

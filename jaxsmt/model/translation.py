@@ -1,7 +1,7 @@
 """From lines of text to translated lines: the protocol of all translators, and the plain one."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +12,7 @@ from jaxsmt.model.mixing import make_rules
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.source_text import Glossary, SourceText, find_terms
 from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
+from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.translation import Translation, translate, translate_nbest
 from jaxsmt.search.weights import SearchWeights
@@ -83,6 +84,9 @@ class Translator(Protocol):
     def own_features(self) -> tuple[str, ...]:
         """Names of the features that not every search has."""
 
+    def for_text(self, text: SourceText) -> "Translator":
+        """Itself if it has the rules for a text, or the same with these."""
+
     def translate(self, text: SourceText, profiles: Sequence[Profile] | None = None) -> list[TranslatedLine]:
         """One translated line for each line; an empty line stays empty."""
 
@@ -109,6 +113,13 @@ class PlainTranslator:
     words: Vocabulary
     profile: Profile
     glossary: Glossary
+
+    def for_text(self, text: SourceText) -> "PlainTranslator":
+        """Itself if it has the rules for a text, or the same with these."""
+        if self.model.rules.has(text.tokens):
+            return self
+        model = self.model.for_text(text)
+        return replace(self, model=model, decoder=self.decoder.with_rules(_rules_of(model)))
 
     def translate(self, text: SourceText, profiles: Sequence[Profile] | None = None) -> list[TranslatedLine]:
         """One translated line for each line; an empty line stays empty."""
@@ -184,7 +195,7 @@ class PlainTranslator:
 
     def line(self, text: SourceText, row: int, found: Translation, label: str | None = None) -> TranslatedLine:
         """What a translation of line `row` is as text, with the typography of the component of that label."""
-        tokens, num_known = text.tokens[row], len(self.model.rules.union.target_vocabulary)
+        tokens, num_known = text.tokens[row], len(self.model.target.vocabulary)
         words = self.output(tokens, found.tokens)
         unknown = [tokens[place] for place in found.unknown_positions]
         written, is_exact = written_words(words, found.tokens, tokens, text.exact[row], num_known)
@@ -204,17 +215,20 @@ def plain_translator(
 ) -> PlainTranslator:
     """Makes a model ready: for a profile, or without one for text that has no label."""
     glossary = glossary or {}
-    known = model.rules.union.target_vocabulary
+    known = model.target.vocabulary
     # words with quotes, apostrophes or dashes have ids of their own, for they are written exactly as given
     terms = dict.fromkeys(word for target in glossary.values() for word in target)
     extra = [word for word in terms if word not in known.id_of or not word.isalnum()]
     words = Vocabulary((*known.words, *extra))
     matched = Vocabulary((*known.words, *map(model.target.matched, extra)))
-    mixing, usable = model.mixing, model.rules.usable
-    rules = make_rules(model.rules.union, usable, mixing.config, mixing.component_weights, model.provenance)
     lms = [part.features(matched) for part in model.lms]
-    decoder = make_decoder(rules, lms, config or model.search, operations=model.search_operations)
+    decoder = make_decoder(_rules_of(model), lms, config or model.search, operations=model.search_operations)
     return PlainTranslator(model, decoder, words, profile or model.profile(), glossary)
+
+
+def _rules_of(model: Model) -> RuleModel:
+    mixing, rules = model.mixing, model.rules
+    return make_rules(rules.union, rules.usable, mixing.config, mixing.component_weights, model.provenance)
 
 
 def make_translator(model: Model, config: SearchConfig | None = None, glossary: Glossary | None = None) -> Translator:

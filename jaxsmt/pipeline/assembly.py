@@ -39,6 +39,7 @@ from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.tm.component import Component, load_component
+from jaxsmt.tm.gathering.components import RuleTables
 from jaxsmt.tm.provenance import Provenance
 
 
@@ -92,12 +93,13 @@ def first_draft(
 ) -> Draft:  # fmt: skip
     """A model that mixes nothing yet."""
     loaded = [load_component(part.folder / FOLDER) for part in components.values()]
-    source, target = with_words_of(loaded, sides)
+    tables = RuleTables(loaded)
+    source, target = with_words_of(tables, sides)
     search = search.for_phrases(all(component.kind == "phrase" for component in loaded))
     weights = weights.only(_own_features(search, loaded))  # there is nothing else to weigh or to tune
     opened = tuple(part.opened() for part in lms)
     weights = dataclasses.replace(weights, lm=start_weights(weights.lm, opened))
-    model = Model(Rules(loaded), source, target, opened, search, weights)
+    model = Model(Rules(tables), source, target, opened, search, weights)
     return Draft(model, components, mixture, tuple(lms))
 
 

@@ -65,6 +65,9 @@ class Decoder(Protocol):
     def lm_names(self) -> tuple[str, ...]:
         """Of the features of all these."""
 
+    def with_rules(self, rules: RuleModel) -> "Decoder":
+        """The same search with other rules of the same words; what is decoded is counted together."""
+
     def translate(self, request: Request, sizes: Sizes | None = None) -> list[Derivation]:
         """The best derivation of every sentence; `sizes` fixes the static sizes instead of choosing them."""
 

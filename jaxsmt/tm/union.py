@@ -13,9 +13,10 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct, unique_rows, widened
 from jaxsmt.extract.counts import LexicalCounts, RuleCounts
-from jaxsmt.text.vocabulary import NONTERMINALS, Vocabulary, merge_vocabularies
+from jaxsmt.text.vocabulary import NONTERMINALS, Vocabulary
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.factors import intern_factors
+from jaxsmt.tm.merged_words import MergedWords, words_of_all
 
 
 @jax.tree_util.register_dataclass
@@ -61,12 +62,15 @@ class UnionView:
         return len(self.statistics.source_index)
 
 
-def build_union(components: Sequence[Component]) -> UnionView:
-    """Merges components; phrase and hierarchical ones may be mixed (a phrase pair is a rule without gaps)."""
+def build_union(components: Sequence[Component], words: tuple[MergedWords, MergedWords] | None = None) -> UnionView:
+    """Merges components; phrase and hierarchical ones may be mixed (a phrase pair is a rule without gaps).
+
+    words: of these components, where they are known.
+    """
     names = _distinct_names(components)
     rules = [component.rules for component in components]
-    source_vocabulary, source_maps = merge_vocabularies([component.source_vocabulary for component in components])
-    target_vocabulary, target_maps = merge_vocabularies([component.target_vocabulary for component in components])
+    source_words, target_words = words or words_of_all(components)
+    (source_vocabulary, source_maps, _), (target_vocabulary, target_maps, _) = source_words, target_words
     source, target, places = _merge_pairs(rules, source_maps, target_maps)
     num_pairs = len(source.index)
     links_by_target = _first_links([part.links_by_target for part in rules], places, (num_pairs, target.sides.shape[1]))

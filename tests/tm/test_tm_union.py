@@ -5,14 +5,13 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.text.vocabulary import NONTERMINALS
 from jaxsmt.tm.component import load_component, save_component
 from jaxsmt.tm.factors import intern_factors
 from jaxsmt.tm.features import features
-from jaxsmt.tm.restrict import matching_sides, prune_component, restricted_union
+from jaxsmt.tm.restrict import prune_component
 from jaxsmt.tm.union import build_union
-from tests.tm.small_models import GAPS, pairs_of, random_model, slow_features, text_of, to_component
+from tests.tm.small_models import pairs_of, random_model, slow_features, text_of, to_component
 
 
 def random_components(seed: int, sizes: list[int], kinds: list[str] | None = None):
@@ -165,40 +164,3 @@ def test_factors_do_not_depend_on_the_chunks():
         np.testing.assert_array_equal(parts.index, whole.index)
         np.testing.assert_array_equal(parts.links, whole.links)
     assert len(whole.links) == len(np.unique(whole.links, axis=0)) > 0
-
-
-def runs_of(side):
-    runs, run = [], []
-    for token in [*side, "X1"]:
-        if token in GAPS:
-            runs += [tuple(run)] if run else []
-            run = []
-        else:
-            run.append(token)
-    return runs
-
-
-@pytest.mark.parametrize("kinds", [["phrase", "phrase"], ["hiero", "phrase"]])
-@pytest.mark.parametrize("num_sentences", [0, 1, 4])
-def test_a_restricted_union_has_the_pairs_and_features_that_sentences_need(kinds, num_sentences):
-    _, components = random_components(11, [60, 60], kinds)
-    rng = np.random.default_rng(num_sentences)
-    sentences = [[f"f{rng.integers(4)}" for _ in range(rng.integers(0, 7))] + ["zzz"] for _ in range(num_sentences)]
-    grams = {tuple(s[a:b]) for s in sentences for a in range(len(s)) for b in range(a + 1, len(s) + 1)}
-    whole = build_union(components)
-    expected = [p for p, pair in enumerate(pairs_of(whole)) if all(run in grams for run in runs_of(pair[0]))]
-    assert num_sentences < 4 or 0 < len(expected) < len(whole)
-    part = restricted_union(components, sentences)
-    assert sorted(pairs_of(part)) == sorted(pairs_of(whole)[p] for p in expected)
-    assert len(part.statistics.word_pairs) < len(whole.statistics.word_pairs)
-    weights = rng.random((4, 2)).astype(np.float32)
-    place = {pair: p for p, pair in enumerate(pairs_of(whole))}
-    of_whole = np.asarray(features(whole.statistics, weights))[[place[pair] for pair in pairs_of(part)]]
-    np.testing.assert_allclose(features(part.statistics, weights), of_whole.reshape(-1, 4), atol=1e-6)
-
-
-def test_matching_by_hand():
-    x = NONTERMINALS[0]
-    sides = np.array([[7, 8, 0], [8, 7, 0], [7, x, 9], [7, 8, 9], [9, x, 7], [10, 0, 0], [x, 8, 0]], np.int32)
-    sentences = ragged_from_rows([[7, 8], [], [9, 7]])
-    assert matching_sides(sides, sentences).tolist() == [True, False, True, False, True, False, True]

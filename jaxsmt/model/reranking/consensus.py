@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -22,6 +23,11 @@ class ConsensusTranslator(RankingTranslator):
 
     ranker: RankingTranslator
     config: ConsensusConfig
+
+    def for_text(self, text: SourceText) -> Self:
+        """Itself if it has the rules for a text, or the same with these."""
+        ranker = self.ranker.for_text(text)
+        return replace(self, plain=ranker.plain, ranker=ranker)
 
     @property
     def lines_at_once(self) -> int:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -88,6 +88,10 @@ class RankingTranslator(ABC):
 
     plain: PlainTranslator
     observe_fn: Callable[[RankedLists], None] | None = field(default=None, kw_only=True)
+
+    def for_text(self, text: SourceText) -> Self:
+        """Itself if it has the rules for a text, or the same with these."""
+        return replace(self, plain=self.plain.for_text(text))
 
     @property
     def lines_at_once(self) -> int:

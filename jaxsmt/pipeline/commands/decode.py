@@ -19,7 +19,7 @@ from jaxsmt.model.explaining.explanation import Explanation
 from jaxsmt.model.folder import open_model
 from jaxsmt.model.labelling.labellers import NO_DOMAIN, GivenLabels, Labeller, same_label
 from jaxsmt.model.model import Model
-from jaxsmt.model.source_text import SourceText, blocks_of, read_glossary, source_text
+from jaxsmt.model.source_text import NO_TEXT, SourceText, blocks_of, read_glossary, source_text
 from jaxsmt.model.translation import TranslatedLine, make_translator
 from jaxsmt.pipeline.checking.input import check_input
 from jaxsmt.pipeline.checking.outputs import check_outputs
@@ -61,8 +61,7 @@ def decode(config: DictConfig) -> None:
     if config.labels is not None and text is not None:
         labeller.labels_of(text.tokens)
         labeller.labels_of([], len(text))  # are there more?
-    if text is not None:
-        model = model.for_text(text)
+    model = model.for_text(NO_TEXT if text is None else text)  # rules of lines that come later are fetched with them
     glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
     session = Session(config, make_translator(model, with_overrides(model.search, config.search), glossary))
     if is_conversation(config):

@@ -35,8 +35,8 @@ from jaxsmt.tm.fit.linear import fit_linear
 from jaxsmt.tm.fit.orientations import fit_orientation_weights
 from jaxsmt.tm.fit.perplexity import fit_instance_weights
 from jaxsmt.tm.fit.results import MixtureFit
+from jaxsmt.tm.gathering.components import restricted_components
 from jaxsmt.tm.reordering import with_orientation_weights
-from jaxsmt.tm.restrict import restricted_components
 from jaxsmt.tm.union import build_union
 from jaxsmt.tm.weights import FEATURE_NAMES
 

@@ -26,6 +26,7 @@ from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.documents.units import is_stand_in
 from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary
 from jaxsmt.tm.component import Component
+from jaxsmt.tm.gathering.components import RuleTables
 from jaxsmt.tm.restrict import keep_pairs
 
 
@@ -108,6 +109,6 @@ def linked_before(
 
 def with_components(model: Model, more: Sequence[Component]) -> Model:
     """The model with further components behind its own; nothing is known of their weights."""
-    components = [*model.rules.components, *more]
-    source, target = with_words_of(components, (model.source, model.target))
-    return dataclasses.replace(model, rules=Rules(components, model.rules.sentences), source=source, target=target)
+    tables = RuleTables([*model.rules.components, *more])
+    source, target = with_words_of(tables, (model.source, model.target))
+    return dataclasses.replace(model, rules=Rules(tables, model.rules.sentences), source=source, target=target)

@@ -62,11 +62,11 @@ class Session:
 
     def answers(self, text: SourceText, labels: Sequence[str | None], size: int = 0) -> list[Answer]:
         """One for each line; size: of n-best lists, whose best is the translation then."""
-        profiles = self.profiles(labels)
+        profiles, translator = self.profiles(labels), self.translator.for_text(text)
         if not size:
-            lines = self.translator.translate(text, profiles)
+            lines = translator.translate(text, profiles)
             return [Answer(line, profile) for line, profile in zip(lines, profiles, strict=True)]
-        listed = self.translator.nbest(text, size, profiles)
+        listed = translator.nbest(text, size, profiles)
         return [Answer(ranked.best, profile, ranked) for ranked, profile in zip(listed, profiles, strict=True)]
 
     def explanations(self, text: SourceText, answers: Sequence[Answer]) -> list[Explanation]:
@@ -74,7 +74,7 @@ class Session:
         from jaxsmt.model.explaining.explaining import explain  # few ask for it, and it loads n-best lists
 
         lists = [answer.listed for answer in answers if answer.listed is not None]
-        return explain(self.translator, text, [answer.profile for answer in answers], lists)
+        return explain(self.translator.for_text(text), text, [answer.profile for answer in answers], lists)
 
     def profiles(self, labels: Sequence[str | None]) -> list[Profile]:
         """One a line; lines with the same label share it."""

@@ -1,7 +1,7 @@
 """The chart decoder: sentences in, derivations out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -58,6 +58,10 @@ class ChartDecoder:
     config: SearchConfig
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
     tiles: ChartTiles = field(default_factory=chart_tiles)
+
+    def with_rules(self, rules: RuleModel) -> "ChartDecoder":
+        """The same search with other rules of the same words; what is decoded is counted together."""
+        return replace(self, rules=rules, targets=tuple(own.for_grammar(rules.grammar) for own in self.targets))
 
     @cached_property
     def lms(self) -> tuple[SearchLm, ...]:

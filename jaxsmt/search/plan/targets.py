@@ -133,6 +133,10 @@ class TargetPrograms:
     programs: Programs | None
     compiled: CompiledTargets | None
 
+    def for_grammar(self, grammar: Grammar) -> "TargetPrograms":
+        """Those of another grammar with the same target words."""
+        return _compiled(self.lm, self.lm_ids, self.names, grammar)
+
     def programs_of(self, target: np.ndarray, user: np.ndarray, lm_mixture: np.ndarray | None) -> PlacedPrograms:
         """Compiled targets, and the place there of each target [A] for its profile [A]; lm_mixture: by profile."""
         if self.programs is not None:
@@ -152,7 +156,10 @@ def target_programs(source: LmFeatures, grammar: Grammar) -> TargetPrograms:
     """Compiles all targets of the grammar for a language model."""
     lm, ids = prepare_lm(source.automaton, source.combination), source.word_ids
     ids = np.arange(len(grammar.target_vocabulary), dtype=np.int32) if ids is None else np.asarray(ids, np.int32)
-    names = source.feature_names
+    return _compiled(lm, ids, source.feature_names, grammar)
+
+
+def _compiled(lm: SearchLm, ids: np.ndarray, names: tuple[str, ...], grammar: Grammar) -> TargetPrograms:
     if not lm.has_mixture:
         return TargetPrograms(lm, ids, names, compile_targets(lm, ids[grammar.target_sides]), None)
     return TargetPrograms(lm, ids, names, None, CompiledTargets(lm, grammar.target_sides, ids))

@@ -69,6 +69,12 @@ class StackDecoder:
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
     operations: "PhraseOperations | None" = None  # an operation sequence model; its weight is the last of those of `lm`
 
+    def with_rules(self, rules: RuleModel) -> "StackDecoder":
+        """The same search with other phrases of the same words; what is decoded is counted together."""
+        targets = tuple(own.for_grammar(rules.grammar) for own in self.targets)
+        operations = None if self.operations is None else self.operations.for_grammar(rules.grammar)
+        return replace(self, rules=rules, targets=targets, operations=operations)
+
     @cached_property
     def lms(self) -> tuple[SearchLm, ...]:
         """The language models, then that of operations."""

@@ -5,7 +5,7 @@ each further source word).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -63,6 +63,10 @@ class PhraseOperations:
     target_ids: np.ndarray
     store: _Store
     name: str = NAME
+
+    def for_grammar(self, grammar: Grammar) -> "PhraseOperations":
+        """For another grammar with the same words."""
+        return replace(self, grammar=grammar, store=_Store(grammar.num_pairs))
 
     def phrases(self, pairs: np.ndarray) -> LinkedPhrases:
         """The phrases [A] of the grammar in words of the table."""

@@ -1,0 +1,143 @@
+"""Components with what a text can use of them: small arrays in memory, with the marginals of the whole component."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsmt.common.grouping import sorted_distinct, unique_rows, widened
+from jaxsmt.common.ragged import Ragged, ragged_from_rows, ranges
+from jaxsmt.extract.counts import LexicalCounts, RuleCounts
+from jaxsmt.text.vocabulary import NONTERMINALS, PAD
+from jaxsmt.tm.component import Component
+from jaxsmt.tm.gathering.matching import matching_sides
+from jaxsmt.tm.gathering.sorted_rows import find_rows
+from jaxsmt.tm.merged_words import NOT_THERE, MergedWords, words_of_all
+
+
+class _Found(NamedTuple):
+    """What sentences use of a component: rows of source sides [s], pairs [p] and target sides [t], ascending."""
+
+    sides: np.ndarray
+    pairs: np.ndarray
+    targets: np.ndarray
+
+
+@dataclass(frozen=True)
+class RuleTables:
+    """D components on the disk, from which what a text needs is fetched."""
+
+    components: Sequence[Component]
+
+    @cached_property
+    def words(self) -> tuple[MergedWords, MergedWords]:
+        """Source and target words of all."""
+        return words_of_all(self.components)
+
+    @property
+    def source(self) -> MergedWords:
+        """Source words of all."""
+        return self.words[0]
+
+    @property
+    def target(self) -> MergedWords:
+        """Target words of all."""
+        return self.words[1]
+
+    def for_sentences(self, sentences: Sequence[Sequence[str]]) -> list[Component]:
+        """Each component with the pairs whose source side occurs in the tokenised sentences.
+
+        Marginals are those of the whole components, also of target sides that a component has beside other sources, so
+        all features are those of the union of all. Word pairs are those that the lexical weights of these pairs need.
+        """
+        ids = [self.source.vocabulary.encode(tokens) for tokens in sentences]
+        found = [self._found(number, ragged_from_rows(ids)) for number in range(len(self.components))]
+        targets = self._target_sides(found)
+        rules = [self._rules(number, part, targets) for number, part in enumerate(found)]
+        words = self._word_pairs(rules)
+        return [
+            replace(component, rules=part, lexical=self._lexical(number, words))
+            for number, (component, part) in enumerate(zip(self.components, rules, strict=True))
+        ]
+
+    def _found(self, number: int, sentences: Ragged) -> _Found:
+        rules, own = self.components[number].rules, self.source.back[number]
+        sides = matching_sides(rules.source_sides, Ragged(own[sentences.values], sentences.offsets))
+        kind = rules.source_index.dtype  # of any other kind numpy would make the table first
+        first, last = (np.searchsorted(rules.source_index, (sides + more).astype(kind)) for more in (0, 1))
+        pairs, _ = ranges(first, last - first)
+        return _Found(sides, pairs, sorted_distinct(rules.target_index[pairs]))
+
+    def _target_sides(self, found: Sequence[_Found]) -> np.ndarray:
+        """[T, Lt] ids of all: target sides of all these pairs, those with two gaps with either order of them."""
+        tables = [component.rules.target_sides for component in self.components]
+        width = max(table.shape[1] for table in tables)
+        parts = [
+            widened(ids[table[part.targets]], width)
+            for ids, table, part in zip(self.target.maps, tables, found, strict=True)
+        ]
+        sides = np.concatenate(parts)
+        swapped = sides[(sides == NONTERMINALS[1]).any(1)]
+        swapped = np.where(np.isin(swapped, NONTERMINALS), sum(NONTERMINALS) - swapped, swapped)
+        return unique_rows(np.concatenate([sides, swapped]))[0]
+
+    def _rules(self, number: int, found: _Found, targets: np.ndarray) -> RuleCounts:
+        """The pairs that were found, and of all these target sides those that the component has."""
+        rules = self.components[number].rules
+        known = find_rows(rules.target_sides, self.target.back[number][targets])
+        target_rows = sorted_distinct(known[known != NOT_THERE])
+        orientations = rules.orientation_counts
+        source_index = np.searchsorted(found.sides, rules.source_index[found.pairs])
+        return RuleCounts(
+            source_sides=rules.source_sides[found.sides],
+            target_sides=rules.target_sides[target_rows],
+            source_index=source_index.astype(np.int32),
+            target_index=np.searchsorted(target_rows, rules.target_index[found.pairs]).astype(np.int32),
+            joint_counts=rules.joint_counts[found.pairs],
+            source_counts=rules.source_counts[found.sides],
+            target_counts=rules.target_counts[target_rows],
+            links_by_target=rules.links_by_target[found.pairs],
+            links_by_source=rules.links_by_source[found.pairs],
+            orientation_counts=None if orientations is None else orientations[found.pairs],
+        )
+
+    def _word_pairs(self, parts: Sequence[RuleCounts]) -> np.ndarray:
+        """[W, 2] ids of all: the word pairs that some lexical weight has as a factor."""
+        found = []
+        for part, source, target in zip(parts, self.source.maps, self.target.maps, strict=True):
+            first, second = linked_words(part).T
+            found.append(np.stack([source[first], target[second]], 1))
+        return unique_rows(np.concatenate(found))[0]
+
+    def _lexical(self, number: int, words: np.ndarray) -> LexicalCounts:
+        lexical = self.components[number].lexical
+        own = np.stack([self.source.back[number][words[:, 0]], self.target.back[number][words[:, 1]]], 1)
+        known = find_rows(lexical.word_pairs, own)
+        rows = sorted_distinct(known[known != NOT_THERE])
+        return replace(lexical, word_pairs=lexical.word_pairs[rows], joint_counts=lexical.joint_counts[rows])
+
+
+def linked_words(rules: RuleCounts) -> np.ndarray:
+    """[n, 2] distinct (source word, target word) of all links; PAD is the partner of words without one."""
+    source, target = rules.source_sides[rules.source_index], rules.target_sides[rules.target_index]
+    by_target = _linked(target, source, rules.links_by_target)
+    by_source = _linked(source, target, rules.links_by_source)
+    return unique_rows(np.concatenate([by_target[:, ::-1], by_source]))[0]
+
+
+def _linked(words: np.ndarray, partners: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    """[n, 2] distinct (word, partner) of words [P, L], whose links [P, L] are bits of places among the partners."""
+    is_word = (words != PAD) & ~np.isin(words, NONTERMINALS)
+    alone = words[is_word & (masks[:, : words.shape[1]] == 0)]
+    found = [np.stack([alone, np.full_like(alone, PAD)], 1)]
+    for place in range(partners.shape[1]):
+        row, column = np.nonzero(is_word & (masks[:, : words.shape[1]] >> place & 1).astype(bool))
+        found.append(np.stack([words[row, column], partners[row, place]], 1))
+    return unique_rows(np.concatenate(found))[0]
+
+
+def restricted_components(components: Sequence[Component], sentences: Sequence[Sequence[str]]) -> list[Component]:
+    """Each component with what tokenised sentences can use; see `RuleTables.for_sentences`."""
+    return RuleTables(components).for_sentences(sentences)

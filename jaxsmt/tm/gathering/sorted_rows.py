@@ -1,0 +1,55 @@
+"""Rows of sorted tables, found by binary search, all at once; tables may be memory-mapped and are never copied."""
+
+import numpy as np
+
+from jaxsmt.common.grouping import sorted_distinct, widened
+from jaxsmt.tm.merged_words import NOT_THERE
+
+
+def narrowed(
+    column: np.ndarray, first: np.ndarray, last: np.ndarray, value: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of rows first[n]..last[n] − 1, in which the column ascends, those with value[n]: their first and last [N].
+
+    column: [R] non-negative integers; first, last, value: [N]; ranges that begin together also end together. Where no
+    row has the value both are the same.
+    """
+    key = first.astype(np.int64) << 32 | value  # rows of a table that begin alike are one range: few are distinct
+    distinct = sorted_distinct(key)
+    place = np.searchsorted(distinct, key)
+    one = np.zeros(len(distinct), np.int64)
+    one[place] = np.arange(len(key))
+    begin, end, wanted = first[one], last[one], value[one]
+    begin = _lower_bound(column, begin, end, wanted)
+    return begin[place], _lower_bound(column, begin, end, wanted + 1)[place]
+
+
+def _lower_bound(column: np.ndarray, first: np.ndarray, last: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """[N]: the first of rows first..last − 1 whose value is not below the one given, `last` if there is none."""
+    low, high = first.astype(np.int64), last.astype(np.int64)
+    open_rows = np.flatnonzero(low < high)
+    while len(open_rows):
+        middle = (low[open_rows] + high[open_rows]) >> 1
+        is_below = column[middle] < value[open_rows]
+        low[open_rows] = np.where(is_below, middle + 1, low[open_rows])
+        high[open_rows] = np.where(is_below, high[open_rows], middle)
+        open_rows = open_rows[low[open_rows] < high[open_rows]]
+    return low
+
+
+def find_rows(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """[N] int64: where each of the rows [N, L'] is in a table [R, L], or NOT_THERE.
+
+    table: distinct rows in lexicographic order, filled with 0 on the right; negative numbers are in no table.
+    """
+    width = table.shape[1]
+    rows = widened(rows, max(width, rows.shape[1]))
+    left = np.flatnonzero((rows >= 0).all(1) & ~rows[:, width:].any(1))
+    first, last = np.zeros(len(left), np.int64), np.full(len(left), len(table), np.int64)
+    for column in range(width):
+        first, last = narrowed(table[:, column], first, last, rows[left, column])
+        there = np.flatnonzero(first < last)
+        left, first, last = left[there], first[there], last[there]
+    found = np.full(len(rows), NOT_THERE, np.int64)
+    found[left] = first if len(table) else NOT_THERE
+    return found
