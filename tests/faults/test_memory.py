@@ -62,7 +62,9 @@ READERS = {
     "XLIFF to fill in": (open_xliff, XLIFF, b"a", "more than 1000000 bytes"),
     "TMX to fill in": (partial(open_memory, source="fr", target="en"), TMX, b"a", "more than 1000000 bytes"),
     "TSV to fill in": (partial(open_tsv, source_column=1, target_column=2), b"a\t", b"b", "more than 1000000 bytes"),
-    "blank lines": (lambda path: consumed(read_lines(path)), b"", b"\n", "unpacks to more than 100 times its size"),
+    "blank lines": (
+        lambda path: consumed(read_lines(path)), b"", b" " * 511 + b"\n", "unpacks to more than 100 times its size",
+    ),
 }  # fmt: skip
 
 
