@@ -10,7 +10,7 @@ import numpy as np
 from jaxsmt.common.grouping import sorted_distinct, unique_rows, widened
 from jaxsmt.common.ragged import Ragged, ragged_from_rows, ranges
 from jaxsmt.extract.counts import LexicalCounts, RuleCounts
-from jaxsmt.text.vocabulary import NONTERMINALS, PAD
+from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, PAD
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.gathering.matching import matching_sides
 from jaxsmt.tm.gathering.sorted_rows import find_rows
@@ -70,24 +70,22 @@ class RuleTables:
         pairs, _ = ranges(first, last - first)
         return _Found(sides, pairs, sorted_distinct(rules.target_index[pairs]))
 
-    def _target_sides(self, found: Sequence[_Found]) -> np.ndarray:
-        """[T, Lt] ids of all: target sides of all these pairs, those with two gaps with either order of them."""
+    def _target_sides(self, found: Sequence[_Found]) -> list[np.ndarray]:
+        """[T_d, Lt] ids of all: what other components may know of each one's targets, gaps in either order."""
         tables = [component.rules.target_sides for component in self.components]
         width = max(table.shape[1] for table in tables)
-        parts = [
-            widened(ids[table[part.targets]], width)
+        return [
+            with_gaps_swapped(widened(ids[table[part.targets]], width))
             for ids, table, part in zip(self.target.maps, tables, found, strict=True)
         ]
-        sides = np.concatenate(parts)
-        swapped = sides[(sides == NONTERMINALS[1]).any(1)]
-        swapped = np.where(np.isin(swapped, NONTERMINALS), sum(NONTERMINALS) - swapped, swapped)
-        return unique_rows(np.concatenate([sides, swapped]))[0]
 
-    def _rules(self, number: int, found: _Found, targets: np.ndarray) -> RuleCounts:
-        """The pairs that were found, and of all these target sides those that the component has."""
-        rules = self.components[number].rules
-        known = find_rows(rules.target_sides, self.target.back[number][targets])
-        target_rows = sorted_distinct(known[known != NOT_THERE])
+    def _rules(self, number: int, found: _Found, targets: Sequence[np.ndarray]) -> RuleCounts:
+        """The pairs that were found, and of all target sides those that the component has."""
+        rules, own = self.components[number].rules, self.target.back[number]
+        others = [part for place, part in enumerate(targets) if place != number]
+        others.append(targets[number][len(found.targets) :])  # its own with gaps in the other order
+        known = find_rows(rules.target_sides, own[np.concatenate(others)])
+        target_rows = sorted_distinct(np.concatenate([found.targets, known[known != NOT_THERE]]))
         orientations = rules.orientation_counts
         source_index = np.searchsorted(found.sides, rules.source_index[found.pairs])
         return RuleCounts(
@@ -119,6 +117,13 @@ class RuleTables:
         return replace(lexical, word_pairs=lexical.word_pairs[rows], joint_counts=lexical.joint_counts[rows])
 
 
+def with_gaps_swapped(sides: np.ndarray) -> np.ndarray:
+    """Sides [T, L], and behind them those of two gaps with the gaps in the other order."""
+    swapped = sides[(sides == NONTERMINALS[1]).any(1)]
+    swapped = np.where(np.isin(swapped, NONTERMINALS), sum(NONTERMINALS) - swapped, swapped)
+    return np.concatenate([sides, swapped])
+
+
 def linked_words(rules: RuleCounts) -> np.ndarray:
     """[n, 2] distinct (source word, target word) of all links; PAD is the partner of words without one."""
     source, target = rules.source_sides[rules.source_index], rules.target_sides[rules.target_index]
@@ -129,13 +134,14 @@ def linked_words(rules: RuleCounts) -> np.ndarray:
 
 def _linked(words: np.ndarray, partners: np.ndarray, masks: np.ndarray) -> np.ndarray:
     """[n, 2] distinct (word, partner) of words [P, L], whose links [P, L] are bits of places among the partners."""
-    is_word = (words != PAD) & ~np.isin(words, NONTERMINALS)
-    alone = words[is_word & (masks[:, : words.shape[1]] == 0)]
-    found = [np.stack([alone, np.full_like(alone, PAD)], 1)]
+    masks = np.where(words >= NUM_RESERVED, masks[:, : words.shape[1]], 0)
+    high = words.astype(np.int64) << 32
+    alone = (words >= NUM_RESERVED) & (masks == 0)
+    found = [sorted_distinct(high[alone] | PAD)]
     for place in range(partners.shape[1]):
-        row, column = np.nonzero(is_word & (masks[:, : words.shape[1]] >> place & 1).astype(bool))
-        found.append(np.stack([words[row, column], partners[row, place]], 1))
-    return unique_rows(np.concatenate(found))[0]
+        row, column = np.nonzero(masks & masks.dtype.type(1 << place))
+        found.append(sorted_distinct(high[row, column] | partners[row, place]))
+    return np.stack(np.divmod(sorted_distinct(np.concatenate(found)), 1 << 32), 1).astype(np.int32)
 
 
 def restricted_components(components: Sequence[Component], sentences: Sequence[Sequence[str]]) -> list[Component]:

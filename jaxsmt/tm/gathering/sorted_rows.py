@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jaxsmt.common.grouping import sorted_distinct, widened
+from jaxsmt.common.grouping import row_order, widened
 from jaxsmt.tm.merged_words import NOT_THERE
 
 
@@ -15,13 +15,24 @@ def narrowed(
     row has the value both are the same.
     """
     key = first.astype(np.int64) << 32 | value  # rows of a table that begin alike are one range: few are distinct
-    distinct = sorted_distinct(key)
-    place = np.searchsorted(distinct, key)
-    one = np.zeros(len(distinct), np.int64)
-    one[place] = np.arange(len(key))
+    one, place = _distinct(key)
     begin, end, wanted = first[one], last[one], value[one]
     begin = _lower_bound(column, begin, end, wanted)
     return begin[place], _lower_bound(column, begin, end, wanted + 1)[place]
+
+
+def _distinct(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows [U] of keys [N] that are all different, and for each key the place [N] of its like there."""
+    order = None if (keys[1:] >= keys[:-1]).all() else np.argsort(keys)
+    ascending = keys if order is None else keys[order]
+    is_first = np.ones(len(keys), bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
+    one, place = np.flatnonzero(is_first), np.cumsum(is_first) - 1
+    if order is None:
+        return one, place
+    scattered = np.empty_like(place)
+    scattered[order] = place
+    return order[one], scattered
 
 
 def _lower_bound(column: np.ndarray, first: np.ndarray, last: np.ndarray, value: np.ndarray) -> np.ndarray:
@@ -45,6 +56,7 @@ def find_rows(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
     width = table.shape[1]
     rows = widened(rows, max(width, rows.shape[1]))
     left = np.flatnonzero((rows >= 0).all(1) & ~rows[:, width:].any(1))
+    left = left[row_order(rows[left])]  # in their order few steps are needed to see which are alike
     first, last = np.zeros(len(left), np.int64), np.full(len(left), len(table), np.int64)
     for column in range(width):
         first, last = narrowed(table[:, column], first, last, rows[left, column])
