@@ -129,3 +129,21 @@ def test_nothing_is_taken_for_words_that_nobody_knows():
     components = random_components(14, [20, 0], ["phrase", "phrase"])
     for sentences in ([], [[]], [["zzz", "yyy"]]):
         assert [len(part) for part in restricted_components(components, sentences)] == [0, 0]
+
+
+def test_of_long_lists_the_most_frequent_pairs_are_taken():
+    components = random_components(15, [80, 80], ["phrase", "hiero"])
+    sentences = [["f0", "f1"], ["f2", "f3", "f0", "f4"]]
+    whole = restricted_components(components, sentences)
+    for most in (1, 2):
+        few = RuleTables(components, most).for_sentences(sentences)
+        for all_of_it, part in zip(whole, few, strict=True):
+            rules, expected = all_of_it.rules, []
+            for side in range(len(rules.source_sides)):
+                rows = np.flatnonzero(rules.source_index == side).tolist()
+                expected += sorted(sorted(rows, key=lambda row: (-rules.joint_counts[row], row))[:most])
+            assert 0 < len(expected) < len(rules)
+            np.testing.assert_array_equal(part.rules.joint_counts, rules.joint_counts[expected])
+            np.testing.assert_array_equal(part.rules.source_counts, rules.source_counts)
+            sides = [item.rules.target_sides[item.rules.target_index] for item in (all_of_it, part)]
+            np.testing.assert_array_equal(sides[1], sides[0][expected])
