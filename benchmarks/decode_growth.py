@@ -11,7 +11,7 @@ from measure import measured
 from jaxsmt.common.ragged import concatenate
 from jaxsmt.search.chart.structure import Beam
 from jaxsmt.search.rules.model import mixed_rules
-from jaxsmt.tm.gathering.components import restricted_components
+from jaxsmt.tm.gathering.components import RuleTables
 from jaxsmt.tm.restrict import prune_component
 from jaxsmt.tm.union import build_union
 
@@ -53,7 +53,7 @@ def report_rules(folder: Path, task: Task, beam: Beam, rows: np.ndarray) -> None
     def pruned() -> Iterable[tuple[str, Run]]:
         for most in PAIRS_PER_SOURCE:
             part = component if most is None else prune_component(component, most)
-            rules = mixed_rules(build_union(restricted_components([part], sentences)))
+            rules = mixed_rules(build_union(RuleTables([part], None).for_sentences(sentences)))
             name = f"P = {rules.grammar.num_pairs:,} ({most or 'all'} a source side)"
             yield name, run(replace(task, rules=rules), beam, rows)
 
@@ -66,7 +66,7 @@ def report_components(folder: Path, task: Task, beam: Beam, rows: np.ndarray) ->
 
     def split() -> Iterable[tuple[str, Run]]:
         for num in COMPONENTS:
-            rules = mixed_rules(build_union(restricted_components(read_components(folder, num), sentences)))
+            rules = mixed_rules(build_union(RuleTables(read_components(folder, num), None).for_sentences(sentences)))
             name = f"D = {num}, P = {rules.grammar.num_pairs:,}"
             yield name, run(replace(task, rules=rules), beam, rows)
 

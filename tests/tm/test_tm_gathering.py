@@ -11,7 +11,7 @@ from jaxsmt.text.vocabulary import NONTERMINALS
 from jaxsmt.tm.component import load_component, save_component
 from jaxsmt.tm.component_table import component_table
 from jaxsmt.tm.features import features
-from jaxsmt.tm.gathering.components import RuleTables, restricted_components
+from jaxsmt.tm.gathering.components import RuleTables
 from jaxsmt.tm.gathering.matching import matching_sides
 from jaxsmt.tm.gathering.sorted_rows import find_rows
 from jaxsmt.tm.merged_words import NOT_THERE
@@ -24,6 +24,10 @@ def random_components(seed, sizes, kinds):
     rng = np.random.default_rng(seed)
     models = [random_model(rng, size, kind) for size, kind in zip(sizes, kinds, strict=True)]
     return [to_component(m, f"m{d}", rng, k) for d, (m, k) in enumerate(zip(models, kinds, strict=True))]
+
+
+def restricted_components(components, sentences):
+    return RuleTables(components, None).for_sentences(sentences)
 
 
 def occurs(side, sentence):
@@ -147,3 +151,22 @@ def test_of_long_lists_the_most_frequent_pairs_are_taken():
             np.testing.assert_array_equal(part.rules.source_counts, rules.source_counts)
             sides = [item.rules.target_sides[item.rules.target_index] for item in (all_of_it, part)]
             np.testing.assert_array_equal(sides[1], sides[0][expected])
+
+
+@pytest.mark.parametrize("kinds", [["phrase", "phrase"], ["hiero", "hiero", "phrase"]])
+def test_pairs_that_are_named_are_found_with_the_features_of_the_whole_union(kinds):
+    components = random_components(16, [60] * len(kinds), kinds)
+    others = random_components(17, [50, 50], ["hiero", "phrase"])  # other counts, some pairs of which are known
+    whole = build_union(components)
+    for parts in (others, others[:1], [components[0]], [components[-1], others[0]]):
+        words = parts[0].source_vocabulary, parts[0].target_vocabulary
+        same = [part.rules for part in parts if (part.source_vocabulary, part.target_vocabulary) == words]
+        part = build_union(RuleTables(components).for_pairs(same, *words))
+        asked = {pair for counts in same for pair in pairs_of(build_union([replace(parts[0], rules=counts)]))}
+        place = {pair: p for p, pair in enumerate(pairs_of(whole))}
+        assert sorted(pairs_of(part)) == sorted(asked & set(place))
+        rows = [place[pair] for pair in pairs_of(part)]
+        weights = np.random.default_rng(1).random((4, len(kinds))).astype(np.float32)
+        of_whole = np.asarray(features(whole.statistics, weights))[rows].reshape(-1, 4)
+        np.testing.assert_array_equal(features(part.statistics, weights), of_whole)
+    assert len(RuleTables(components).for_pairs([], *words)[0]) == 0

@@ -22,7 +22,6 @@ from jaxsmt.extract.extraction import extract_counts
 from jaxsmt.model.mixing import COUNTS, LINEAR, MixingConfig
 from jaxsmt.pipeline.stages.components import FOLDER
 from jaxsmt.pipeline.stages.links import TextLinks, development_links, development_texts
-from jaxsmt.pipeline.stages.source_clusters import tokens_of
 from jaxsmt.pipeline.stages.texts import ComponentText
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.text.bitext import Bitext
@@ -35,7 +34,7 @@ from jaxsmt.tm.fit.linear import fit_linear
 from jaxsmt.tm.fit.orientations import fit_orientation_weights
 from jaxsmt.tm.fit.perplexity import fit_instance_weights
 from jaxsmt.tm.fit.results import MixtureFit
-from jaxsmt.tm.gathering.components import restricted_components
+from jaxsmt.tm.gathering.components import RuleTables
 from jaxsmt.tm.reordering import with_orientation_weights
 from jaxsmt.tm.union import build_union
 from jaxsmt.tm.weights import FEATURE_NAMES
@@ -105,22 +104,18 @@ def _fit(
     config: MixingConfig,
 ) -> MixtureFit:  # fmt: skip
     loaded = [load_component(part.folder / FOLDER) for part in components.values()]
-    sentences = [sentence for part in development for sentence in tokens_of(part.text)]
     labels = list(dict.fromkeys(label for part in development for label in part.labels))
     first = development[0].text  # all were prepared with one vocabulary
     counts = {label: _label_counts(development, label, extract) for label in labels}
-    return fit_mixture(loaded, sentences, counts, (first.source.vocabulary, first.target.vocabulary), config)
+    return fit_mixture(loaded, counts, (first.source.vocabulary, first.target.vocabulary), config)
 
 
 def fit_mixture(
-    components: Sequence[Component], sentences: Sequence[Sequence[str]], counts: Mapping[str, RuleCounts],
-    vocabularies: tuple[Vocabulary, Vocabulary], config: MixingConfig,
+    components: Sequence[Component], counts: Mapping[str, RuleCounts], vocabularies: tuple[Vocabulary, Vocabulary],
+    config: MixingConfig,
 ) -> MixtureFit:  # fmt: skip
-    """λ for every label, from the pairs of its text.
-
-    sentences: source sides of all these texts; counts: by label, with ids of the vocabularies.
-    """
-    usable = restricted_components(components, sentences)  # other pairs cannot be among those of the sentences
+    """λ for every label, from the pairs of its text; counts: by label, with ids of the vocabularies."""
+    usable = RuleTables(components).for_pairs(list(counts.values()), *vocabularies)
     union = build_union(usable)
     pairs: DevelopmentPairs = development_pairs(union, list(counts.values()), *vocabularies, list(counts))
     log.info(

@@ -190,7 +190,7 @@ def linked_memory(model: Model, parts: Sequence[FinishedLines]) -> LinkedMemory:
 def _fitted(model: Model, linked: LinkedLines, rows: np.ndarray, lines: FinishedLines) -> np.ndarray:
     """[4, D] or [5, D] component weights of least perplexity on lines `rows`."""
     counts = {lines.name: linked.counts(rows)}
-    fit = fit_mixture(model.rules.components, lines.source.tokens, counts, linked.vocabularies, model.mixing.config)
+    fit = fit_mixture(model.rules.components, counts, linked.vocabularies, model.mixing.config)
     weights = fitted_weights(fit)[0]
     shares = (weights / weights.sum(1, keepdims=True)).mean(0)
     named = (f"{name} {share:.2f}" for name, share in zip(model.names, shares, strict=True))

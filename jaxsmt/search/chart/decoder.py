@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from jaxsmt.common.devices.room import fits, within_room
+from jaxsmt.common.devices.spreading import Replicas, spread
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.search.chart.kernel import fill_chart
 from jaxsmt.search.chart.rows import SearchLm, start_row
@@ -92,15 +93,24 @@ class ChartDecoder:
         request = complete_request(request, self.rules, self.lms)
         matches = match_patterns(self.rules.grammar.trie, request.sentences, self.config.max_span)
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
-        for rows in _batches(matches, request.sentences.lengths, sizes or USUAL, self.config):
-            for batch in within_room(rows, partial(self._decode, request, matches, sizes, keep_edges)):
-                self.statistics.add(batch.plan, batch.chart)
-                yield batch
+
+        def decoded(number: int, rows: np.ndarray) -> Iterator[ChartBatch]:
+            lms = self._replicas.on(number)
+            return within_room(rows, partial(self._decode, request, matches, sizes, keep_edges, lms))
+
+        for batch in spread(decoded, _batches(matches, request.sentences.lengths, sizes or USUAL, self.config)):
+            self.statistics.add(batch.plan, batch.chart)
+            yield batch
+
+    @cached_property
+    def _replicas(self) -> Replicas[tuple[SearchLm, ...]]:
+        return Replicas(self.lms)
 
     def _decode(
-        self, request: Request, matches: Matches, sizes: Sizes | None, keep_edges: bool, rows: np.ndarray
-    ) -> ChartBatch | None:
-        """None where the device has no room for all of them at once."""
+        self, request: Request, matches: Matches, sizes: Sizes | None, keep_edges: bool, lms: tuple[SearchLm, ...],
+        rows: np.ndarray,
+    ) -> ChartBatch | None:  # fmt: skip
+        """None where the device has no room for all of them at once; lms: on that device."""
         part = part_of(request, matches, rows)
         longest = max([self.config.max_span, *(end - start for _, start, end in part.forced)])
         plan, entries = self._plan(part.batch([own.lm_ids for own in self.targets], longest), part.matches, sizes)
@@ -109,7 +119,7 @@ class ChartDecoder:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
         tiles = self.tiles._replace(cells=plan.step, groups=plan.most_groups)
-        arguments = self.lms, plan.forest, self.config.beam, self.config.table_limit, tiles, keep_edges
+        arguments = lms, plan.forest, self.config.beam, self.config.table_limit, tiles, keep_edges
         if len(rows) > 1 and not fits(fill_chart, *arguments):
             return None
         chart = fill_chart(*arguments)

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxsmt.common.device import device_kind
 from jaxsmt.common.devices.room import fits, within_room
+from jaxsmt.common.devices.spreading import Replicas, spread
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.search.chart.rows import SearchLm
@@ -107,24 +108,30 @@ class StackDecoder:
         request = _reordered(request, order)
         matches = match_patterns(self.rules.grammar.trie, request.sentences, len(self.rules.grammar.trie))
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
-        for rows in cut_by_length(request.sentences.lengths, batch_size or _batch_sizes()[-1]):
-            for batch in within_room(rows, partial(self._decode, request, matches, batch_size, keep_edges)):
-                lengths = batch.plan.lengths
-                counts = SearchCounts(
-                    len(batch.rows), int(lengths.sum()), int((lengths + 1).sum()), batch.plan.num_spans
-                )
-                self.statistics.add_counts(counts, batch.stacks.num_scored)
-                yield batch._replace(rows=order[batch.rows])
+
+        def decoded(number: int, rows: np.ndarray) -> Iterator[StackBatch]:
+            lms = self._replicas.on(number)
+            return within_room(rows, partial(self._decode, request, matches, batch_size, keep_edges, lms))
+
+        for batch in spread(decoded, cut_by_length(request.sentences.lengths, batch_size or _batch_sizes()[-1])):
+            lengths = batch.plan.lengths
+            counts = SearchCounts(len(batch.rows), int(lengths.sum()), int((lengths + 1).sum()), batch.plan.num_spans)
+            self.statistics.add_counts(counts, batch.stacks.num_scored)
+            yield batch._replace(rows=order[batch.rows])
+
+    @cached_property
+    def _replicas(self) -> Replicas[tuple[SearchLm, ...]]:
+        return Replicas(self.lms[: len(self.targets)])
 
     def _decode(
-        self, request: Request, matches: Matches, batch_size: int | None, keep_edges: bool, rows: np.ndarray
-    ) -> StackBatch | None:
-        """None where the device has no room for all of them at once."""
+        self, request: Request, matches: Matches, batch_size: int | None, keep_edges: bool,
+        lms: tuple[SearchLm, ...], rows: np.ndarray,
+    ) -> StackBatch | None:  # fmt: skip
+        """None where the device has no room for all of them at once; lms: on that device."""
         part = part_of(request, matches, rows)
         longest = phrase_length(len(self.rules.grammar.trie), list(part.forced))
         batch = part.batch([own.lm_ids for own in self.targets], longest)
         plan, entries = self._plan(batch, part.matches, _fitting(len(rows), batch_size))
-        lms = self.lms[: len(self.targets)]
         arguments = lms, plan.options, self.config.stack, self.config.table_limit, keep_edges
         if len(rows) > 1 and not fits(fill_stacks, *arguments):
             return None

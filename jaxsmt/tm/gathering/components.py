@@ -10,10 +10,10 @@ import numpy as np
 from jaxsmt.common.grouping import sorted_distinct, unique_rows, widened
 from jaxsmt.common.ragged import Ragged, ragged_from_rows, ranges, ranks_in_runs
 from jaxsmt.extract.counts import LexicalCounts, RuleCounts
-from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, PAD
+from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, PAD, Vocabulary
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.gathering.matching import matching_sides
-from jaxsmt.tm.gathering.sorted_rows import find_rows
+from jaxsmt.tm.gathering.sorted_rows import find_rows, narrowed
 from jaxsmt.tm.merged_words import NOT_THERE, MergedWords, words_of_all
 
 # A comma has tens of thousands of translations in a large text, nearly all of them seen once. Of 300 lines of Python
@@ -62,7 +62,15 @@ class RuleTables:
         all features are those of the union of all. Word pairs are those that the lexical weights of these pairs need.
         """
         ids = [self.source.vocabulary.encode(tokens) for tokens in sentences]
-        found = [self._found(number, ragged_from_rows(ids)) for number in range(len(self.components))]
+        text = ragged_from_rows(ids)
+        return self._fetched([self._of_sentences(number, text) for number in range(len(self.components))])
+
+    def for_pairs(self, counts: Sequence[RuleCounts], source: Vocabulary, target: Vocabulary) -> list[Component]:
+        """Each component with those pairs that are among counted ones; these have ids of the vocabularies."""
+        ids = source.ids_in(self.source.vocabulary, NOT_THERE), target.ids_in(self.target.vocabulary, NOT_THERE)
+        return self._fetched([self._of_pairs(number, counts, *ids) for number in range(len(self.components))])
+
+    def _fetched(self, found: Sequence[_Found]) -> list[Component]:
         targets = self._target_sides(found)
         rules = [self._rules(number, part, targets) for number, part in enumerate(found)]
         words = self._word_pairs(rules)
@@ -71,11 +79,27 @@ class RuleTables:
             for number, (component, part) in enumerate(zip(self.components, rules, strict=True))
         ]
 
-    def _found(self, number: int, sentences: Ragged) -> _Found:
+    def _of_pairs(
+        self, number: int, counts: Sequence[RuleCounts], source_ids: np.ndarray, target_ids: np.ndarray
+    ) -> _Found:
+        rules = self.components[number].rules
+        own_source = _through(self.source.back[number], source_ids)
+        own_target = _through(self.target.back[number], target_ids)
+        sides, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for part in counts:
+            side = find_rows(rules.source_sides, own_source[part.source_sides])[part.source_index]
+            target = find_rows(rules.target_sides, own_target[part.target_sides])[part.target_index]
+            known = np.flatnonzero((side != NOT_THERE) & (target != NOT_THERE))
+            first, last = narrowed(rules.target_index, *pairs_of_sides(rules, side[known]), target[known])
+            rows.append(first[first < last])
+            sides.append(side[side != NOT_THERE])  # another component may have the pair, and this one's c(s) counts too
+        pairs = sorted_distinct(np.concatenate(rows))
+        return _Found(sorted_distinct(np.concatenate(sides)), pairs, sorted_distinct(rules.target_index[pairs]))
+
+    def _of_sentences(self, number: int, sentences: Ragged) -> _Found:
         rules, own = self.components[number].rules, self.source.back[number]
         sides = matching_sides(rules.source_sides, Ragged(own[sentences.values], sentences.offsets))
-        kind = rules.source_index.dtype  # of any other kind numpy would make the table first
-        first, last = (np.searchsorted(rules.source_index, (sides + more).astype(kind)) for more in (0, 1))
+        first, last = pairs_of_sides(rules, sides)
         pairs, side = ranges(first, last - first)
         if self.most_pairs is not None and (last - first).max(initial=0) > self.most_pairs:
             order = np.lexsort((pairs, -rules.joint_counts[pairs], side))
@@ -129,6 +153,18 @@ class RuleTables:
         return replace(lexical, word_pairs=lexical.word_pairs[rows], joint_counts=lexical.joint_counts[rows])
 
 
+def pairs_of_sides(rules: RuleCounts, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first pair of source sides [N], and the one behind the last [N]."""
+    kind = rules.source_index.dtype  # of any other kind numpy would make the table first
+    first, last = (np.searchsorted(rules.source_index, (sides + more).astype(kind)) for more in (0, 1))
+    return first, last
+
+
+def _through(back: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """[V]: back[ids[v]], NOT_THERE where either has nothing."""
+    return np.where(ids == NOT_THERE, NOT_THERE, back[np.maximum(ids, 0)])
+
+
 def with_gaps_swapped(sides: np.ndarray) -> np.ndarray:
     """Sides [T, L], and behind them those of two gaps with the gaps in the other order."""
     swapped = sides[(sides == NONTERMINALS[1]).any(1)]
@@ -154,8 +190,3 @@ def _linked(words: np.ndarray, partners: np.ndarray, masks: np.ndarray) -> np.nd
         row, column = np.nonzero(masks & masks.dtype.type(1 << place))
         found.append(sorted_distinct(high[row, column] | partners[row, place]))
     return np.stack(np.divmod(sorted_distinct(np.concatenate(found)), 1 << 32), 1).astype(np.int32)
-
-
-def restricted_components(components: Sequence[Component], sentences: Sequence[Sequence[str]]) -> list[Component]:
-    """Each component with all that tokenised sentences can use; see `RuleTables.for_sentences`."""
-    return RuleTables(components, None).for_sentences(sentences)
