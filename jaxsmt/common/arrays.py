@@ -5,6 +5,7 @@ needs no unpickling and no copy. The bytes depend on names, dtypes, shapes and v
 """
 
 import json
+import mmap
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,8 @@ _TAG_OF_DTYPE = {
     "float16": "F16", "float32": "F32", "float64": "F64",
 }  # fmt: skip
 _DTYPE_OF_TAG = {tag: np.dtype(name) for name, tag in _TAG_OF_DTYPE.items()}
+LARGE_BYTES = 1 << 26  # an array of fewer may be resident as a whole
+ROWS_AT_ONCE = 4096
 _ALIGNMENT = 64  # bytes; arrays that start on a cache line map straight to the device
 
 
@@ -50,6 +53,30 @@ def open_arrays(path: str | Path) -> dict[str, np.ndarray]:
         flat = data[start + begin : start + end].view(_DTYPE_OF_TAG[entry["dtype"]])
         arrays[name] = flat.reshape(entry["shape"])
     return arrays
+
+
+def take_rows(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """array[rows] in memory; of a large memory-mapped array little is resident on the way."""
+    if array.nbytes < LARGE_BYTES:
+        return np.asarray(array[rows])
+    taken = np.empty((len(rows), *array.shape[1:]), array.dtype)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        taken[part] = array[rows[part]]
+        release_pages(array)
+    return taken
+
+
+def release_pages(array: np.ndarray) -> None:
+    """Takes what was read of a large memory-mapped array out of the process; the system still has it at hand.
+
+    For each row that is read Linux maps sixteen pages: of scattered rows a process would soon have the whole file.
+    """
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap) and array.nbytes >= LARGE_BYTES and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 def _largest_items_first(arrays: Mapping[str, np.ndarray]) -> list[str]:

@@ -12,7 +12,7 @@ from jaxsmt.common.progress import track
 from jaxsmt.evaluate.scores import Scores, corpus_scores
 from jaxsmt.model.model import Model, Profile
 from jaxsmt.model.reranking.bagging import BaggedTranslator
-from jaxsmt.model.source_text import SourceText, source_text
+from jaxsmt.model.source_text import NO_TEXT, SourceText, source_text
 from jaxsmt.model.translation import PlainTranslator, Translator, plain_translator
 from jaxsmt.pipeline.bag_report import BagReport, joined
 from jaxsmt.pipeline.standard import unknown_lines
@@ -52,7 +52,7 @@ def evaluate_model(
     <output_dir>/translations, scores to <output_dir>/scores.json.
     """
     jobs = [(part, domain) for part, sources in parts.items() for domain in sources]
-    plain = plain_translator(model)
+    plain = plain_translator(model if jobs else model.for_text(NO_TEXT))  # rules are fetched for who translates
     translators = WayTranslators(plain)
     found: dict[Way, Scores] = {}
     unknown: dict[Way, Counter[str]] = {}

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from jaxsmt.common.arrays import open_arrays, save_arrays
+from jaxsmt.common import arrays as arrays_module
+from jaxsmt.common.arrays import open_arrays, release_pages, save_arrays, take_rows
 from jaxsmt.common.errors import UserError
 
 DTYPES = st.sampled_from(["bool", "uint8", "int16", "uint16", "int32", "int64", "uint64", "float32", "float64"])
@@ -61,3 +62,20 @@ def test_a_failed_save_leaves_nothing(tmp_path):
     with pytest.raises(KeyError):
         save_arrays(tmp_path / "a", {"x": np.array(["text"])})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("large", [0, 1 << 30])
+def test_rows_are_taken_from_the_disk_and_from_memory(tmp_path, monkeypatch, large):
+    monkeypatch.setattr(arrays_module, "LARGE_BYTES", large)
+    monkeypatch.setattr(arrays_module, "ROWS_AT_ONCE", 3)
+    table = np.arange(40, dtype=np.int32).reshape(20, 2)
+    save_arrays(tmp_path / "a.safetensors", {"table": table, "empty": table[:0]})
+    opened = open_arrays(tmp_path / "a.safetensors")
+    for rows in ([], [7], [19, 0, 0, 5, 6, 7, 3]):
+        for array in (table, opened["table"]):
+            taken = take_rows(array, np.array(rows, np.int64))
+            np.testing.assert_array_equal(taken, table[rows])
+            assert taken.dtype == table.dtype
+    assert take_rows(opened["empty"], np.zeros(0, np.int64)).shape == (0, 2)
+    release_pages(opened["table"])
+    np.testing.assert_array_equal(opened["table"], table)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.arrays import take_rows
 from jaxsmt.common.grouping import sorted_distinct, unique_rows, widened
 from jaxsmt.common.ragged import Ragged, ragged_from_rows, ranges, ranks_in_runs
 from jaxsmt.extract.counts import LexicalCounts, RuleCounts
@@ -94,7 +95,8 @@ class RuleTables:
             rows.append(first[first < last])
             sides.append(side[side != NOT_THERE])  # another component may have the pair, and this one's c(s) counts too
         pairs = sorted_distinct(np.concatenate(rows))
-        return _Found(sorted_distinct(np.concatenate(sides)), pairs, sorted_distinct(rules.target_index[pairs]))
+        targets = sorted_distinct(take_rows(rules.target_index, pairs))
+        return _Found(sorted_distinct(np.concatenate(sides)), pairs, targets)
 
     def _of_sentences(self, number: int, sentences: Ragged) -> _Found:
         rules, own = self.components[number].rules, self.source.back[number]
@@ -102,16 +104,16 @@ class RuleTables:
         first, last = pairs_of_sides(rules, sides)
         pairs, side = ranges(first, last - first)
         if self.most_pairs is not None and (last - first).max(initial=0) > self.most_pairs:
-            order = np.lexsort((pairs, -rules.joint_counts[pairs], side))
+            order = np.lexsort((pairs, -take_rows(rules.joint_counts, pairs), side))
             pairs = np.sort(pairs[order[ranks_in_runs(side) < self.most_pairs]])
-        return _Found(sides, pairs, sorted_distinct(rules.target_index[pairs]))
+        return _Found(sides, pairs, sorted_distinct(take_rows(rules.target_index, pairs)))
 
     def _target_sides(self, found: Sequence[_Found]) -> list[np.ndarray]:
         """[T_d, Lt] ids of all: what other components may know of each one's targets, gaps in either order."""
         tables = [component.rules.target_sides for component in self.components]
         width = max(table.shape[1] for table in tables)
         return [
-            with_gaps_swapped(widened(ids[table[part.targets]], width))
+            with_gaps_swapped(widened(ids[take_rows(table, part.targets)], width))
             for ids, table, part in zip(self.target.maps, tables, found, strict=True)
         ]
 
@@ -123,18 +125,18 @@ class RuleTables:
         known = find_rows(rules.target_sides, own[np.concatenate(others)])
         target_rows = sorted_distinct(np.concatenate([found.targets, known[known != NOT_THERE]]))
         orientations = rules.orientation_counts
-        source_index = np.searchsorted(found.sides, rules.source_index[found.pairs])
+        source_index = np.searchsorted(found.sides, take_rows(rules.source_index, found.pairs))
         return RuleCounts(
-            source_sides=rules.source_sides[found.sides],
-            target_sides=rules.target_sides[target_rows],
+            source_sides=take_rows(rules.source_sides, found.sides),
+            target_sides=take_rows(rules.target_sides, target_rows),
             source_index=source_index.astype(np.int32),
-            target_index=np.searchsorted(target_rows, rules.target_index[found.pairs]).astype(np.int32),
-            joint_counts=rules.joint_counts[found.pairs],
-            source_counts=rules.source_counts[found.sides],
-            target_counts=rules.target_counts[target_rows],
-            links_by_target=rules.links_by_target[found.pairs],
-            links_by_source=rules.links_by_source[found.pairs],
-            orientation_counts=None if orientations is None else orientations[found.pairs],
+            target_index=np.searchsorted(target_rows, take_rows(rules.target_index, found.pairs)).astype(np.int32),
+            joint_counts=take_rows(rules.joint_counts, found.pairs),
+            source_counts=take_rows(rules.source_counts, found.sides),
+            target_counts=take_rows(rules.target_counts, target_rows),
+            links_by_target=take_rows(rules.links_by_target, found.pairs),
+            links_by_source=take_rows(rules.links_by_source, found.pairs),
+            orientation_counts=None if orientations is None else take_rows(orientations, found.pairs),
         )
 
     def _word_pairs(self, parts: Sequence[RuleCounts]) -> np.ndarray:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.arrays import release_pages
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import Ragged, ranges
 from jaxsmt.text.vocabulary import NONTERMINALS, NUM_RESERVED, PAD
@@ -36,6 +37,7 @@ def matching_sides(sides: np.ndarray, sentences: Ragged) -> np.ndarray:
         ends = sides[walk.first, column + 1] == PAD if column + 1 < sides.shape[1] else np.ones(len(walk.first), bool)
         found.append(walk.first[ends])  # filled with the lowest number, so the side that ends here comes first
         walk = walk.pick(np.flatnonzero((walk.position >= 0) & (walk.first + ends < walk.last)))
+        release_pages(sides)
     return sorted_distinct(np.concatenate(found))
 
 

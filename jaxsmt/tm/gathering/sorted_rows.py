@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from jaxsmt.common.arrays import ROWS_AT_ONCE, release_pages
 from jaxsmt.common.grouping import row_order, widened
 from jaxsmt.tm.merged_words import NOT_THERE
 
@@ -57,11 +58,22 @@ def find_rows(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
     rows = widened(rows, max(width, rows.shape[1]))
     left = np.flatnonzero((rows >= 0).all(1) & ~rows[:, width:].any(1))
     left = left[row_order(rows[left])]  # in their order few steps are needed to see which are alike
-    first, last = np.zeros(len(left), np.int64), np.full(len(left), len(table), np.int64)
-    for column in range(width):
+    found = np.full(len(rows), NOT_THERE, np.int64)
+    for start in range(0, len(left) if len(table) else 0, ROWS_AT_ONCE):
+        some = left[start : start + ROWS_AT_ONCE]
+        found[some] = _find_sorted(table, rows[some, :width])
+        release_pages(table)
+    return found
+
+
+def _find_sorted(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """`find_rows` of rows [N, L] in their order, none of them negative."""
+    left = np.arange(len(rows))
+    first, last = np.zeros(len(rows), np.int64), np.full(len(rows), len(table), np.int64)
+    for column in range(table.shape[1]):
         first, last = narrowed(table[:, column], first, last, rows[left, column])
         there = np.flatnonzero(first < last)
         left, first, last = left[there], first[there], last[there]
     found = np.full(len(rows), NOT_THERE, np.int64)
-    found[left] = first if len(table) else NOT_THERE
+    found[left] = first
     return found
