@@ -154,8 +154,17 @@ class RequestPart(NamedTuple):
         return BatchSentences(Layout(self.lengths, longest), self.profiles, self.copy_ids, self.forced, forced_lm)
 
 
-def part_of(request: Request, matches: Matches, rows: np.ndarray) -> RequestPart:
+class MatchedRequest(NamedTuple):
+    """A complete request, what its sentences match, and whether edges are to be kept for n-best lists."""
+
+    request: Request
+    matches: Matches
+    keep_edges: bool
+
+
+def part_of(whole: MatchedRequest, rows: np.ndarray) -> RequestPart:
     """Sentences `rows` of a complete request with their matches."""
+    request, matches, _ = whole
     assert request.copy_ids is not None
     first = int(rows[0])
     begin, end = np.searchsorted(matches.sentence, [first, rows[-1] + 1])

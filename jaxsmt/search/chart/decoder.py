@@ -20,7 +20,7 @@ from jaxsmt.search.plan.lists import PlacedPrograms, assemble_lists, rank_rules
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, all_groups, forced_allows
 from jaxsmt.search.plan.targets import TargetPrograms, programs_by_lm, special_programs_by_lm
-from jaxsmt.search.request import Request, SearchConfig, complete_request, part_of
+from jaxsmt.search.request import MatchedRequest, Request, SearchConfig, complete_request, part_of
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.weights import Profiles
@@ -93,10 +93,11 @@ class ChartDecoder:
         request = complete_request(request, self.rules, self.lms)
         matches = match_patterns(self.rules.grammar.trie, request.sentences, self.config.max_span)
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
+        whole = MatchedRequest(request, matches, keep_edges)
 
         def decoded(number: int, rows: np.ndarray) -> Iterator[ChartBatch]:
             lms = self._replicas.on(number)
-            return within_room(rows, partial(self._decode, request, matches, sizes, keep_edges, lms))
+            return within_room(rows, partial(self._decode, whole, sizes, lms))
 
         for batch in spread(decoded, _batches(matches, request.sentences.lengths, sizes or USUAL, self.config)):
             self.statistics.add(batch.plan, batch.chart)
@@ -107,11 +108,10 @@ class ChartDecoder:
         return Replicas(self.lms)
 
     def _decode(
-        self, request: Request, matches: Matches, sizes: Sizes | None, keep_edges: bool, lms: tuple[SearchLm, ...],
-        rows: np.ndarray,
-    ) -> ChartBatch | None:  # fmt: skip
+        self, whole: MatchedRequest, sizes: Sizes | None, lms: tuple[SearchLm, ...], rows: np.ndarray
+    ) -> ChartBatch | None:
         """None where the device has no room for all of them at once; lms: on that device."""
-        part = part_of(request, matches, rows)
+        part = part_of(whole, rows)
         longest = max([self.config.max_span, *(end - start for _, start, end in part.forced)])
         plan, entries = self._plan(part.batch([own.lm_ids for own in self.targets], longest), part.matches, sizes)
 
@@ -119,7 +119,7 @@ class ChartDecoder:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
         tiles = self.tiles._replace(cells=plan.step, groups=plan.most_groups)
-        arguments = lms, plan.forest, self.config.beam, self.config.table_limit, tiles, keep_edges
+        arguments = lms, plan.forest, self.config.beam, self.config.table_limit, tiles, whole.keep_edges
         if len(rows) > 1 and not fits(fill_chart, *arguments):
             return None
         chart = fill_chart(*arguments)

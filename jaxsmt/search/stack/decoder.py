@@ -21,7 +21,7 @@ from jaxsmt.search.plan.lists import PlacedPrograms, assemble_lists, rank_rules
 from jaxsmt.search.plan.matching import Matches, match_patterns
 from jaxsmt.search.plan.planning import BatchSentences, SpecialEntries, forced_allows
 from jaxsmt.search.plan.targets import TargetPrograms, programs_by_lm, special_programs_by_lm
-from jaxsmt.search.request import Request, SearchConfig, complete_request, mixture_rows, part_of
+from jaxsmt.search.request import MatchedRequest, Request, SearchConfig, complete_request, mixture_rows, part_of
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.stack.hypotheses import Stacks
 from jaxsmt.search.stack.kernel import fill_stacks
@@ -108,10 +108,11 @@ class StackDecoder:
         request = _reordered(request, order)
         matches = match_patterns(self.rules.grammar.trie, request.sentences, len(self.rules.grammar.trie))
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
+        whole = MatchedRequest(request, matches, keep_edges)
 
         def decoded(number: int, rows: np.ndarray) -> Iterator[StackBatch]:
             lms = self._replicas.on(number)
-            return within_room(rows, partial(self._decode, request, matches, batch_size, keep_edges, lms))
+            return within_room(rows, partial(self._decode, whole, batch_size, lms))
 
         for batch in spread(decoded, cut_by_length(request.sentences.lengths, batch_size or _batch_sizes()[-1])):
             lengths = batch.plan.lengths
@@ -124,15 +125,14 @@ class StackDecoder:
         return Replicas(self.lms[: len(self.targets)])
 
     def _decode(
-        self, request: Request, matches: Matches, batch_size: int | None, keep_edges: bool,
-        lms: tuple[SearchLm, ...], rows: np.ndarray,
-    ) -> StackBatch | None:  # fmt: skip
+        self, whole: MatchedRequest, batch_size: int | None, lms: tuple[SearchLm, ...], rows: np.ndarray
+    ) -> StackBatch | None:
         """None where the device has no room for all of them at once; lms: on that device."""
-        part = part_of(request, matches, rows)
+        part = part_of(whole, rows)
         longest = phrase_length(len(self.rules.grammar.trie), list(part.forced))
         batch = part.batch([own.lm_ids for own in self.targets], longest)
         plan, entries = self._plan(batch, part.matches, _fitting(len(rows), batch_size))
-        arguments = lms, plan.options, self.config.stack, self.config.table_limit, keep_edges
+        arguments = lms, plan.options, self.config.stack, self.config.table_limit, whole.keep_edges
         if len(rows) > 1 and not fits(fill_stacks, *arguments):
             return None
         stacks = fill_stacks(*arguments)
