@@ -27,7 +27,7 @@ CHOICES = [f"{group}={path.stem}" for group in GROUPS for path in sorted((REPOSI
 
 def test_all_groups_are_covered():
     folders = {path.name for path in (REPOSITORY / "conf").iterdir() if path.is_dir()}
-    assert folders == {*GROUPS, "corpus", "tune", "adapt", "evaluate", "consensus", "device", "experiment"}
+    assert folders == {*GROUPS, "corpus", "tune", "adapt", "evaluate", "consensus", "device", "experiment", "quality"}
     assert {path.stem for path in (REPOSITORY / "conf" / "corpus").iterdir()} == {
         "demo",
         "files",
@@ -61,6 +61,23 @@ def test_corpora_of_the_experiments_are_there(real_data, monkeypatch, name):
 def work_dir(tmp_path_factory):
     """One store for all options: what they share is made once."""
     return tmp_path_factory.mktemp("options")
+
+
+def test_the_best_quality_has_all_models_and_tuned_weights(work_dir):
+    quick = ["align=ibm1", "lm=trigram", "lm.classes.num_classes=8", "loop.max_iterations=1", "translate=[dev]"]
+    corpus = write_corpus(work_dir / "corpus", ENOUGH_TO_TUNE)
+    train(train_config(work_dir, [*corpus, *quick, "all_ways=false", "quality=best"]))
+    model = json.loads((work_dir / "model" / "model.json").read_text())
+    assert model["osm_in_search"]
+    assert len(model["language_models"]) == 2
+    assert len(model["weights"]["lm"]) == 3
+    assert list(work_dir.glob("artefacts/tune-*"))
+
+
+def test_what_is_said_beside_the_quality_holds():
+    config = compose_config("train", ["quality=best", "tune=mert", "lm.osm=false"])
+    assert (config.tune.name, config.lm.osm, config.lm.classes.num_classes) == ("mert", False, 160)
+    assert compose_config("train", []) == compose_config("train", ["quality=fast"])
 
 
 @pytest.mark.parametrize("choice", CHOICES)

@@ -29,6 +29,7 @@ GROUPS = {
     "adapt": "adaptation after tuning",
     "consensus": "translations chosen by score, or by minimum Bayes risk",
     "evaluate": "the test of significance",
+    "quality": "quickly trained, or all that makes translations better",
     "experiment": "the comparison of a paper",
     "device": "where programs run: processor, GPU or TPU, and how much of its memory they use",
 }
