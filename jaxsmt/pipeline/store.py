@@ -165,7 +165,7 @@ class Store:
     def _build(self, folder: Path, identity: Mapping[str, Any], build: Callable[[Path], Counts]) -> None:
         release_kernels()
         started, stage = time.perf_counter(), identity["stage"]
-        with unfinished_folder(folder) as temporary, heartbeat(temporary, _claim(folder)):
+        with unfinished_folder(folder) as temporary, heartbeat(temporary, claim_file(folder)):
             with self.watched(stage, folder):
                 counts = build(temporary)
             write_manifest(temporary, {**identity, "counts": dict(counts)})
@@ -194,7 +194,7 @@ def claimed(folder: Path) -> Iterator[str | None]:
 
     That two processes build one artefact is not impossible where a third one died, and does no harm: the first wins.
     """
-    claim = _claim(folder)
+    claim = claim_file(folder)
     try:
         with open(claim, "x", encoding="utf-8") as stream:
             stream.write(this_owner().mark())
@@ -207,7 +207,7 @@ def claimed(folder: Path) -> Iterator[str | None]:
         claim.unlink(missing_ok=True)
 
 
-def _claim(folder: Path) -> Path:
+def claim_file(folder: Path) -> Path:
     return folder.with_name(f"{BUILDING_PREFIX}{folder.name}")
 
 

@@ -30,6 +30,7 @@ GROUPS = {
     "consensus": "translations chosen by score, or by minimum Bayes risk",
     "evaluate": "the test of significance",
     "experiment": "the comparison of a paper",
+    "space": "where a sweep looks; your own in conf/space/mine.yaml",
     "device": "where programs run: processor, GPU or TPU, and how much of its memory they use",
 }
 REFUSED = {
