@@ -1,10 +1,12 @@
 """A file translated by many jobs: the same bytes as by one, whatever fails in between."""
 
+import os
 import signal
 import subprocess
 import sys
 
 import pytest
+from hydra import compose, initialize_config_dir
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
@@ -16,7 +18,9 @@ from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.jobs import processes
 from jaxsmt.pipeline.jobs.parts import PartLabels, shard_bounds
 from jaxsmt.pipeline.jobs.shards import OUTPUTS
+from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, files_below, train_config, write_corpus
+from tests.slurm_machine import missing_programs, slurm_machine
 
 QUICK = ("align=ibm1", "align.ibm1_iterations=2", "lm=trigram", "translate=[]")
 NUM_LINES = 23
@@ -37,10 +41,13 @@ def folder(tmp_path_factory):
 
 def asked(folder, place, *more):
     """A configuration with all that can be written, in a folder of its own."""
+    return compose_config("decode", [*options(folder, place), *more])
+
+
+def options(folder, place):
     names = {key: f"{key}.jsonl" if key == "explain_output" else key for key in OUTPUTS}
     given = [f"{key}={place / name}" for key, name in names.items()]
-    options = [f"model_dir={folder / 'model'}", f"input={folder / 'in'}", "nbest=3", "explain=true"]
-    return compose_config("decode", [*options, *given, *more])
+    return [f"model_dir={folder / 'model'}", f"input={folder / 'in'}", "nbest=3", "explain=true", *given]
 
 
 def test_what_is_compared_says_something(folder):
@@ -129,7 +136,7 @@ def test_the_same_command_does_what_is_missing(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("given", "sentence"),
     [
         (["shards=0"], "shards is 0: give a number from 1"),
         (["shard=1"], "shards is not set"),
@@ -144,9 +151,9 @@ def test_the_same_command_does_what_is_missing(folder, tmp_path, monkeypatch):
         (["shards=2", "model_dir=nothing"], "model_dir is 'nothing', which is no model"),
     ],
 )
-def test_what_cannot_be_cut_is_told_before_any_work(folder, tmp_path, options, sentence):
+def test_what_cannot_be_cut_is_told_before_any_work(folder, tmp_path, given, sentence):
     with pytest.raises(UserError, match=sentence):
-        decode(asked(folder, tmp_path, *options))
+        decode(asked(folder, tmp_path, *given))
     assert not list(tmp_path.iterdir())
 
 
@@ -195,3 +202,60 @@ def test_no_more_processes_are_started_where_the_first_ones_fail(monkeypatch):
 def test_reasons_of_the_system():
     assert processes._reason(-signal.SIGKILL, "") == "it was ended by signal 9"
     assert processes._reason(1, "a\nerror: b: c\n") == "b: c"
+
+
+def batch(folder, place, launcher, *more, environment=os.environ):
+    """`jaxsmt decode` with a batch job for each of two shards."""
+    jobs = ["--multirun", f"hydra/launcher={launcher}", "hydra.launcher.timeout_min=10", "shards=2", "shard=range(1,3)"]
+    command = [sys.executable, "-m", "jaxsmt.pipeline.main", "decode", *jobs, *options(folder, place), *more]
+    told = {**environment, "PYTHONPATH": str(REPOSITORY)}
+    return subprocess.run(command, cwd=folder, env=told, capture_output=True, text=True, check=False, timeout=500)
+
+
+def results(place):
+    """What a translation wrote, without the notes of its batch jobs."""
+    return {name: data for name, data in files_below(place).items() if ".jobs/" not in name}
+
+
+def test_batch_jobs_of_submitit(folder, tmp_path):
+    """Its local executor: jobs are submitted, wait, run and return as on a cluster. A failure is one sentence."""
+    pytest.importorskip(
+        "hydra_plugins.hydra_submitit_launcher", reason="no package hydra-submitit-launcher (extra cluster)"
+    )
+    failed = batch(folder, tmp_path, "submitit_local", "domain=law")
+    assert failed.returncode == 1
+    assert failed.stderr.splitlines()[-1].startswith("error: domain 'law'"), failed.stderr
+    assert "Traceback" not in failed.stderr
+    assert results(tmp_path) == {}
+    done = batch(folder, tmp_path, "submitit_local")
+    assert done.returncode == 0, done.stderr
+    assert results(tmp_path) == files_below(folder / "whole")
+
+
+def test_batch_jobs_of_slurm(folder, tmp_path):
+    """A controller and a node with one GPU, which one job at a time gets."""
+    pytest.importorskip(
+        "hydra_plugins.hydra_submitit_launcher", reason="no package hydra-submitit-launcher (extra cluster)"
+    )
+    if missing := missing_programs():
+        pytest.skip(f"no Slurm on this machine (lacks {', '.join(missing)})")
+    (tmp_path / "slurm").mkdir()
+    with slurm_machine(tmp_path / "slurm") as environment:
+        small = ["hydra.launcher.mem_gb=2", "hydra.launcher.cpus_per_task=1"]
+        done = batch(folder, tmp_path / "out", "slurm", *small, environment=environment)
+    assert done.returncode == 0, done.stderr
+    assert results(tmp_path / "out") == files_below(folder / "whole")
+    (script,) = {path.read_text() for path in (tmp_path / "out").rglob("*submission.sh")}
+    for line in ("--gpus-per-node=1", "--time=10", "--mem=2GB", "--cpus-per-task=1", "--array=0-1%2"):
+        assert f"#SBATCH {line}\n" in script
+
+
+def test_slurm_has_a_gpu_time_and_memory():
+    pytest.importorskip(
+        "hydra_plugins.hydra_submitit_launcher", reason="no package hydra-submitit-launcher (extra cluster)"
+    )
+    with initialize_config_dir(str(REPOSITORY / "conf"), version_base="1.3"):
+        config = compose("decode", ["hydra/launcher=slurm", "hydra.launcher.mem_gb=8"], return_hydra_config=True)
+    found = config.hydra.launcher
+    assert found._target_.endswith("SlurmLauncher")
+    assert (found.gpus_per_node, found.timeout_min, found.mem_gb, found.partition) == (1, 240, 8, None)
