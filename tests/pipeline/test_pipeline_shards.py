@@ -7,6 +7,8 @@ import sys
 
 import pytest
 from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.errors import HydraException
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
@@ -15,6 +17,8 @@ from jaxsmt.model.source_text import LINES_PER_BLOCK
 from jaxsmt.pipeline.commands import decode as decoding
 from jaxsmt.pipeline.commands.decode import decode
 from jaxsmt.pipeline.commands.train import train
+from jaxsmt.pipeline.config.keys import register_all_schemas
+from jaxsmt.pipeline.config.launch import _explain_batch, explain
 from jaxsmt.pipeline.jobs import processes
 from jaxsmt.pipeline.jobs.parts import PartLabels, shard_bounds
 from jaxsmt.pipeline.jobs.shards import OUTPUTS
@@ -250,10 +254,28 @@ def test_batch_jobs_of_slurm(folder, tmp_path):
         assert f"#SBATCH {line}\n" in script
 
 
+def test_what_is_said_of_batch_jobs_that_cannot_be_or_did_not_end(monkeypatch):
+    register_all_schemas()
+    with initialize_config_dir(str(REPOSITORY / "conf"), version_base="1.3"):
+        compose("decode")  # Hydra has looked for launchers
+        launchers = ConfigStore.instance().repo["hydra"]["launcher"]
+        for name in [name for name in launchers if name.startswith("submitit")]:
+            monkeypatch.delitem(launchers, name)
+        for launcher in ("slurm", "submitit_local"):
+            with pytest.raises(HydraException) as refused:
+                compose("decode", [f"hydra/launcher={launcher}"], return_hydra_config=True)
+            assert "pip install 'jaxsmt[cluster]'" in explain(refused.value, [])
+    lost = RuntimeError("Job 7 (task: 0) has not produced any output (state: OUT_OF_MEMORY)\nNo output/error stream")
+    assert "did not come to its end (Job 7 (task: 0) has not produced any output (state: OUT_OF_M" in _explain_batch(
+        lost
+    )
+
+
 def test_slurm_has_a_gpu_time_and_memory():
     pytest.importorskip(
         "hydra_plugins.hydra_submitit_launcher", reason="no package hydra-submitit-launcher (extra cluster)"
     )
+    register_all_schemas()
     with initialize_config_dir(str(REPOSITORY / "conf"), version_base="1.3"):
         config = compose("decode", ["hydra/launcher=slurm", "hydra.launcher.mem_gb=8"], return_hydra_config=True)
     found = config.hydra.launcher

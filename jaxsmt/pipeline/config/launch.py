@@ -195,7 +195,7 @@ def _is_for_people(record: logging.LogRecord) -> bool:
 def explain(error: Exception, known_keys: list[str]) -> str:
     """One sentence for an error of Hydra or OmegaConf, with the nearest valid key or option."""
     text = " ".join(str(line) for cause in _causes(error) for line in str(cause).splitlines())
-    if "Could not find 'hydra/launcher/submitit_" in text:
+    if re.search("Could not (find|load) 'hydra/launcher/submitit_", text):
         return "batch jobs need a launcher that is not installed: pip install 'jaxsmt[cluster]'"
     if missing := re.search(r"Could not override '([^']+)'", text) or re.search(r"full_key: (\S+)", text):
         key = re.sub(r"\[\d+\]$", "", missing.group(1).split("@")[0])  # an item of a list
