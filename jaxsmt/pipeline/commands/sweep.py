@@ -44,7 +44,11 @@ def sweep(config: DictConfig) -> float:
     page = write_results(folder, str(config.corpus.name), space, tried)
     trials_table(space, tried).show()
     best = best_of(tried)
+    if others := study.num_running():
+        log.info("other jobs are still at %d trials, and the last of them writes all", others)
     if best is None or best.score is None:
+        if others:
+            return 0.0
         raise UserError(f"none of {len(tried)} trials is done, see '{page}': look at what they were told")
     words = as_overrides(best.values)
     log.info("best: trial %d, %.2f BLEU: jaxsmt train %s", best.number, best.score, " ".join([*config.train, *words]))

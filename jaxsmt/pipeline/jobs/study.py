@@ -110,6 +110,10 @@ class SettingsStudy:
             for trial in self._counted() if trial.state.name in states
         ]  # fmt: skip
 
+    def num_running(self) -> int:
+        """Trials that other processes are at."""
+        return sum(trial.state.name == "RUNNING" for trial in self._study.trials)
+
     @contextmanager
     def next_trial(self) -> Iterator[AskedTrial | None]:
         """A trial that is to be run in the block; None if there are enough.

@@ -47,7 +47,7 @@ def write_results(folder: Path, name: str, space: Sequence[Dimension], tried: Se
     write_text(folder / TRIALS, "".join(line + "\n" for line in lines))
     write_text(folder / FIGURES, json.dumps(_figures(tried, shares), indent=1, ensure_ascii=False) + "\n")
     if shares:
-        write_text(folder / PICTURE, bars(list(shares.items()), MATTERED, STYLE) + "\n")
+        write_text(folder / PICTURE, bars(list(shares.items()), MATTERED, is_file=True) + "\n")
     write_text(folder / REPORT, _page(name, space, tried, shares))
     return folder / REPORT
 

@@ -9,6 +9,8 @@ from jaxsmt.pipeline.page.markup import Html, tag
 from jaxsmt.pipeline.page.style import colour
 
 _WIDTH, _HEIGHT = 640, 300
+# of a picture that is a file: plain, since many programs that show one know little of CSS
+FILE_STYLE = "svg{background:#fff}text{font:13px sans-serif;fill:#1b1f24}.dot{fill:#1d5fc4}.rest{fill:#e4e8ee}"
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 12, 54
 
 
@@ -133,8 +135,8 @@ def spreads(rows: Sequence[Spread], title: str, x_name: str) -> Html:
     return _picture(title, made, [row.name for row in rows], height)
 
 
-def bars(rows: Sequence[tuple[str, float]], title: str, style: str | None = None) -> Html:
-    """A bar with its name and its number for each share 0 to 1; style: makes it a file of its own."""
+def bars(rows: Sequence[tuple[str, float]], title: str, is_file: bool = False) -> Html:
+    """A bar with its name and its number for each share 0 to 1; is_file: it stands by itself, with its own colours."""
     step, top = 44, 8
     shapes: list[Html] = []
     for number, (name, share) in enumerate(rows):
@@ -145,7 +147,7 @@ def bars(rows: Sequence[tuple[str, float]], title: str, style: str | None = None
         if share > 0:
             shapes.append(tag("rect", width=round(_WIDTH * min(share, 1.0), 1), class_="dot s0", **place))
     height = top + step * len(rows)
-    return _svg(title, shapes, height, style) if style is not None else _picture(title, shapes, [], height)
+    return _svg(title, shapes, height, FILE_STYLE) if is_file else _picture(title, shapes, [], height)
 
 
 def cloud(
