@@ -41,7 +41,7 @@ def required(*extras):
 
 def test_every_import_is_a_named_requirement():
     ours, tests = ({DISTRIBUTION.get(name, name) for name in imported(folder)} for folder in ("jaxsmt", "tests"))
-    assert ours | {"jaxlib"} == required("adapt")  # JAX needs its library, and nothing is named without need
+    assert ours | {"jaxlib"} == required("adapt", "sweep")  # JAX needs its library, and nothing is named without need
     assert tests <= required("test")
 
 

@@ -61,16 +61,22 @@ def joined_texts(parts: Iterable[SourceText]) -> SourceText:
 
 def blocks_of(side: TextSide, lines: Iterable[str]) -> Iterator[SourceText]:
     """A stream of raw lines in pieces of LINES_PER_BLOCK, each read when it is asked for."""
+    for block in line_blocks(lines, LETTERS_PER_BLOCK):
+        yield source_text(side, block)
+
+
+def line_blocks(lines: Iterable[str], most_letters: int | None = None) -> Iterator[list[str]]:
+    """Raw lines in pieces of LINES_PER_BLOCK; a piece ends where it has most_letters, if that is given."""
     block: list[str] = []
     num_letters = 0
     for line in lines:
         block.append(line)
         num_letters += len(line)
-        if len(block) == LINES_PER_BLOCK or num_letters >= LETTERS_PER_BLOCK:
-            yield source_text(side, block)
+        if len(block) == LINES_PER_BLOCK or (most_letters is not None and num_letters >= most_letters):
+            yield block
             block, num_letters = [], 0
     if block:
-        yield source_text(side, block)
+        yield block
 
 
 def read_glossary(path: str | Path, source: TextSide, target: TextSide) -> dict[tuple[str, ...], tuple[str, ...]]:

@@ -11,7 +11,7 @@ from jaxsmt.common.integrity.ending import ended_quietly, exit_with, stopped_at_
 
 COMMANDS = (
     "train", "decode", "align", "lm", "extract", "compare", "tune-lists", "adapt-lists", "consensus-lists",
-    "experiment",
+    "experiment", "sweep",
 )  # fmt: skip
 HELP = ("--help", "-h", "help")
 

@@ -104,7 +104,12 @@ class Store:
 
     def folder_of(self, stage: str, config: Mapping[str, Any], inputs: Mapping[str, str]) -> Path:
         """Where the stage's artefact is, or will be."""
-        return self.folder / f"{stage}-{_hash(_identity(stage, config, inputs))[:16]}"
+        return self.folder_in(self.folder, stage, config, inputs)
+
+    @staticmethod
+    def folder_in(store: Path, stage: str, config: Mapping[str, Any], inputs: Mapping[str, str]) -> Path:
+        """The same without a store, whose folder need not be there."""
+        return store / f"{stage}-{_hash(_identity(stage, config, inputs))[:16]}"
 
     def run(
         self, stage: str, config: Mapping[str, Any], inputs: Mapping[str, str], build: Callable[[Path], Counts]
@@ -120,7 +125,7 @@ class Store:
         folder = self.folder_of(stage, config, inputs)
         told = ""
         while not self._is_there(folder, identity):
-            with _claimed(folder) as other:
+            with claimed(folder) as other:
                 if other is None:
                     self._build(folder, identity, build)
                     return Artefact(folder)
@@ -160,7 +165,7 @@ class Store:
     def _build(self, folder: Path, identity: Mapping[str, Any], build: Callable[[Path], Counts]) -> None:
         release_kernels()
         started, stage = time.perf_counter(), identity["stage"]
-        with unfinished_folder(folder) as temporary, heartbeat(temporary, _claim(folder)):
+        with unfinished_folder(folder) as temporary, heartbeat(temporary, claim_file(folder)):
             with self.watched(stage, folder):
                 counts = build(temporary)
             write_manifest(temporary, {**identity, "counts": dict(counts)})
@@ -184,12 +189,12 @@ def remove_unfinished(folder: Path) -> None:
 
 
 @contextmanager
-def _claimed(folder: Path) -> Iterator[str | None]:
-    """Gives None if the artefact is ours to build in the block, or else the mark of who is building it.
+def claimed(folder: Path) -> Iterator[str | None]:
+    """Gives None if the artefact, or any folder, is ours to build in the block, or else the mark of who is building it.
 
     That two processes build one artefact is not impossible where a third one died, and does no harm: the first wins.
     """
-    claim = _claim(folder)
+    claim = claim_file(folder)
     try:
         with open(claim, "x", encoding="utf-8") as stream:
             stream.write(this_owner().mark())
@@ -202,7 +207,7 @@ def _claimed(folder: Path) -> Iterator[str | None]:
         claim.unlink(missing_ok=True)
 
 
-def _claim(folder: Path) -> Path:
+def claim_file(folder: Path) -> Path:
     return folder.with_name(f"{BUILDING_PREFIX}{folder.name}")
 
 

@@ -21,6 +21,11 @@ from jaxsmt.tune.tuner import Tuner
 
 _NUM_SAMPLES, _SAMPLING_SEED = 1000, 12345
 DecodeFn = Callable[[np.ndarray], NBestLists]
+WatchFn = Callable[[float], None]  # is told BLEU of every iteration; raises NotWorthIt to end the tuning
+
+
+class NotWorthIt(Exception):
+    """Somebody who watches a tuning has seen enough of it."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +82,16 @@ class TuningResult:
 
 def tune(
     decode_fn: DecodeFn, references: Sequence[Sequence[str]], start: np.ndarray, tuner: Tuner,
-    config: LoopConfig | None = None, folder: str | Path | None = None,
+    config: LoopConfig | None = None, folder: str | Path | None = None, watch_fn: WatchFn | None = None,
 ) -> TuningResult:  # fmt: skip
     """Tunes weights [F] of a decoder; decode_fn gives its n-best lists for given weights and stays loaded.
 
     With a folder each iteration is saved when it is done (lists and table), and a run that was interrupted goes on
-    after its last whole iteration.
+    after its last whole iteration. watch_fn is told of all iterations, those before the interruption too.
     """
     config = config or LoopConfig()
     merged, iterations = _load(folder) if folder is not None else (None, [])
+    watch(iterations, watch_fn)
     with_ter = config.with_ter or tuner.metric == "ter"
     while len(iterations) < config.max_iterations and not _has_converged(iterations, config, tuner.metric):
         weights = np.array(iterations[-1].tuned) if iterations else np.asarray(start, np.float64)
@@ -99,7 +105,14 @@ def tune(
         log.info("%s", table_row(iterations[-1]))
         if folder is not None:
             _save(folder, merged, iterations)
+        watch(iterations[-1:], watch_fn)
     return _result(iterations, merged, tuner.metric, _has_converged(iterations, config, tuner.metric), start)
+
+
+def watch(iterations: Sequence[TuningIteration], watch_fn: WatchFn | None) -> None:
+    """Tells of iterations, with as many digits as `curve` keeps."""
+    for row in iterations if watch_fn is not None else ():
+        watch_fn(_rounded(row.bleu))  # type: ignore[misc]
 
 
 def _has_converged(iterations: list[TuningIteration], config: LoopConfig, metric: str) -> bool:

@@ -152,6 +152,8 @@ def _at_work(folder: Path, model: Path) -> Iterator[None]:
             initialize_config_dir(str(conf_folder()), version_base="1.3"),
             mock.patch.object(train, "text_stage", begins),
             mock.patch.multiple(decode, translate_blocks=begins, converse=begins, translate_document=begins),
+            mock.patch("jaxsmt.pipeline.jobs.shards.run_processes", begins),
+            mock.patch("jaxsmt.pipeline.commands.sweep.check_space", begins),
             mock.patch.object(decode, "open_model", lambda path: opened if Path(path) == model else real(path)),
         ):
             yield

@@ -24,6 +24,7 @@ from jaxsmt.model.translation import TranslatedLine, make_translator
 from jaxsmt.pipeline.checking.input import check_input
 from jaxsmt.pipeline.checking.outputs import check_outputs
 from jaxsmt.pipeline.config.rooms import with_overrides
+from jaxsmt.pipeline.jobs.parts import own_part
 from jaxsmt.pipeline.rescoring import changed_consensus, changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
 from jaxsmt.pipeline.translating.conversation import converse
@@ -43,6 +44,16 @@ MOST_KNOWN, MOST_LETTERS = 100_000, 50_000_000  # lines of input, and letters, t
 def decode(config: DictConfig) -> None:
     """Translates `input` to `output`, a line for a line, and writes what else is asked for."""
     check_request(config)
+    if config.shards is None and config.shard is None:
+        translate(config)
+    else:
+        from jaxsmt.pipeline.jobs.shards import translate_shards  # few ask for it
+
+        translate_shards(config, translate)
+
+
+def translate(config: DictConfig) -> None:
+    """Translates the input, or that shard of it which is asked for."""
     model = load_model(config)
     if config.check:
         check_input(_read(config.input), model.source, model.target, config.input, config.check_output)
@@ -56,11 +67,16 @@ def decode(config: DictConfig) -> None:
     has_profile = any(config[key] is not None for key in ("domain", "component_weights", "lm_mixture"))
     if has_profile and not is_conversation(config):  # which is told, and goes on
         model.profile(same_label(config.domain or NO_DOMAIN).label, config.component_weights, config.lm_mixture)
-    text = known_text(config.input, model.source)
-    labeller = chosen_labeller(config, model)
-    if config.labels is not None and text is not None:
-        labeller.labels_of(text.tokens)
-        labeller.labels_of([], len(text))  # are there more?
+    text: SourceText | None
+    labeller, first = chosen_labeller(config, model), 0
+    if config.shard is not None:
+        part = own_part(config, model.source, labeller, (MOST_KNOWN, MOST_LETTERS))
+        text, labeller, first = part.text, part.labeller, part.first
+    else:
+        text = known_text(config.input, model.source)
+        if config.labels is not None and text is not None:
+            labeller.labels_of(text.tokens)
+            labeller.labels_of([], len(text))  # are there more?
     model = model.for_text(NO_TEXT if text is None else text)  # rules of lines that come later are fetched with them
     glossary = read_glossary(config.glossary, model.source, model.target) if config.glossary else {}
     session = Session(config, make_translator(model, with_overrides(model.search, config.search), glossary))
@@ -70,7 +86,7 @@ def decode(config: DictConfig) -> None:
     blocks = text.blocks() if text is not None else blocks_of(model.source, _read(config.input))
     if config.stream:
         blocks = (source_text(model.source, [line]) for line in _read(config.input))
-    translate_blocks(session, labeller, blocks if config.stream else track(blocks, "translating, blocks"))
+    translate_blocks(session, labeller, blocks if config.stream else track(blocks, "translating, blocks"), first)
 
 
 def check_request(config: DictConfig) -> None:
@@ -95,9 +111,9 @@ def is_conversation(config: DictConfig) -> bool:
     return config.stream is not False and is_typed and not has_files
 
 
-def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[SourceText]) -> None:
-    """Translates a text block by block and writes what the configuration asks for."""
-    config, started, number = session.config, time.perf_counter(), 0
+def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[SourceText], first: int = 0) -> None:
+    """Translates a text block by block and writes what is asked for; first: the number of its first line."""
+    config, started, number = session.config, time.perf_counter(), first
     own_features = session.translator.own_features
     unknown: Counter[str] = Counter()
     found: Counter[str] = Counter()
@@ -125,7 +141,7 @@ def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[Sour
     if config.labels is None and len(labeller.names) > 1:
         log.info("domains found: %s (domain=none turns that off)", _counted(found))
     _report_unknown(config.unknown_words, unknown)
-    _report_speed(number, time.perf_counter() - started, session.translator.statistics.total())
+    _report_speed(number - first, time.perf_counter() - started, session.translator.statistics.total())
 
 
 def load_model(config: DictConfig) -> Model:

@@ -59,15 +59,18 @@ from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.vocabulary import Vocabulary
-from jaxsmt.tune.loop import LoopConfig
+from jaxsmt.tune.loop import LoopConfig, WatchFn
 
 NUM_RULE_WEIGHTS = len(SearchWeights.rule)  # log p(s|t), lex(s|t), p(t|s), lex(t|s)
 LONGEST_CORPUS_NAME = 100  # bytes; names of folders have it beside other things
 Sources = dict[str, dict[str, BitextSource]]  # part of the corpus → domain → bitext
 
 
-def train(config: DictConfig) -> float:
-    """Trains a model and returns its mean development BLEU with in-domain weights (0 without a development set)."""
+def train(config: DictConfig, watch_fn: WatchFn | None = None) -> float:
+    """Trains a model and returns its mean development BLEU with in-domain weights (0 without a development set).
+
+    watch_fn: is told how tuning goes, and may end it.
+    """
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
     check_folders({"work_dir": config.work_dir, "output_dir": config.output_dir})
     sources, chosen = corpus_sources(config, work_dir), read_choices(config)
@@ -104,7 +107,8 @@ def train(config: DictConfig) -> float:
         draft = with_static_lms(store, draft)
     linked = {part.name: (part, links[part.name]) for part in texts}
     draft = with_operation_models(store, draft, linked, development, chosen, osm_weight)
-    draft = finished(store, draft, sources, chosen, TuningTask(sources["dev"], chosen.tuner, lists, rescoring))
+    task = TuningTask(sources["dev"], chosen.tuner, lists, rescoring, watch_fn)
+    draft = finished(store, draft, sources, chosen, task)
     draft.write(output_dir / "model")
     with store.watched("translate and score"):
         scores = evaluate_model(draft.model, {p: sources[p] for p in config.translate}, output_dir, config.all_ways)

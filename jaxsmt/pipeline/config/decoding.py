@@ -72,6 +72,9 @@ class DecodeSchema:
     input: str = "-"
     output: str = "-"
     stream: bool | None = None
+    shards: int | None = None
+    shard: int | None = None
+    processes: int = 2
     format: str = "auto"
     source_column: int = 1
     target_column: int = 2

@@ -31,6 +31,7 @@ from jaxsmt.pipeline.config.folder import conf_folder, own_folder
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 DEBUG = "debug=true"
+BATCH_JOB = "SUBMITIT_EXECUTOR"  # what submitit sets in the environment of its jobs
 YAML_ERRORS = "yaml.error"  # the module of all that OmegaConf's parser raises
 
 
@@ -101,6 +102,8 @@ def _in_a_sentence(
         if wants_traceback:
             raise
         sentence, code = _sentence(error, keys, is_early())
+        if BATCH_JOB in os.environ:
+            raise UserError(sentence) from None  # who gave the job to the cluster says it
         exit_with(sentence, code)
 
 
@@ -115,6 +118,8 @@ def _sentence(error: Exception, keys: Callable[[], list[str]], is_early: bool) -
         return explain(error, keys()), FAILED
     if any(kind.__module__ == YAML_ERRORS for kind in type(error).__mro__):
         return _explain_yaml(error), FAILED
+    if type(error).__module__.startswith("submitit."):
+        return _explain_batch(error), FAILED
     if isinstance(error, OSError):
         return _explain_system(error), FAILED
     if isinstance(error, MemoryError):
@@ -126,6 +131,13 @@ def _sentence(error: Exception, keys: Callable[[], list[str]], is_early: bool) -
         return explain(error, keys()), FAILED
     kind = f"{type(error).__name__}: {error}".splitlines()[0][:300]
     return f"this should not happen ({kind}): please report it with what debug=true shows", UNFORESEEN
+
+
+def _explain_batch(error: Exception) -> str:
+    """One sentence for a batch job that did not come to its end: no time or memory left, or a machine that failed."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    why = next((line.removeprefix("error: ") for line in reversed(lines) if line.startswith("error: ")), lines[0])
+    return f"a batch job did not come to its end ({why}): what it printed is below .submitit; give the command again"
 
 
 def _not_utf8() -> list[Path]:
@@ -183,6 +195,8 @@ def _is_for_people(record: logging.LogRecord) -> bool:
 def explain(error: Exception, known_keys: list[str]) -> str:
     """One sentence for an error of Hydra or OmegaConf, with the nearest valid key or option."""
     text = " ".join(str(line) for cause in _causes(error) for line in str(cause).splitlines())
+    if re.search("Could not (find|load) 'hydra/launcher/submitit_", text):
+        return "batch jobs need a launcher that is not installed: pip install 'jaxsmt[cluster]'"
     if missing := re.search(r"Could not override '([^']+)'", text) or re.search(r"full_key: (\S+)", text):
         key = re.sub(r"\[\d+\]$", "", missing.group(1).split("@")[0])  # an item of a list
         if key not in known_keys:

@@ -26,6 +26,7 @@ from jaxsmt.model.rescoring import RescoringTraining
 from jaxsmt.pipeline.config.decoding import DeviceSchema, LimitsSchema, WeightsSchema, register_decode_schema
 from jaxsmt.pipeline.config.launch import explain
 from jaxsmt.pipeline.config.rooms import plain, schema_of
+from jaxsmt.pipeline.jobs.study_config import StudyConfig
 from jaxsmt.pipeline.store import StoreConfig
 from jaxsmt.search.chart.rows import COMBINATIONS, LINEAR
 from jaxsmt.search.decoder import SearchConfig
@@ -178,6 +179,7 @@ CompareSchema = schema_of(CompareConfig)
 LoopSchema = schema_of(LoopConfig)
 RescoringSchema = schema_of(RescoringTraining)
 StoreSchema = schema_of(StoreConfig)
+StudySchema = schema_of(StudyConfig)
 RescoringFilesSchema = schema_of(RescoringFiles)
 
 
@@ -251,6 +253,24 @@ class ExperimentSchema:
     work_dir: str = MISSING
     output_dir: str = MISSING
     page: str = MISSING
+    device: DeviceSchema = field(default_factory=DeviceSchema)
+    limits: LimitsSchema = field(default_factory=LimitsSchema)
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass
+class SweepSchema:
+    """Everything `jaxsmt sweep` can be told; `read_space` checks what a space has."""
+
+    space: dict[str, Any] = field(default_factory=dict)
+    study: StudySchema = field(default_factory=StudySchema)  # type: ignore[valid-type]
+    corpus: CorpusSchema = field(default_factory=CorpusSchema)
+    train: list[str] = field(default_factory=list)
+    keep_models: bool = False
+    job: int = 1
+    work_dir: str = MISSING
+    output_dir: str = MISSING
     device: DeviceSchema = field(default_factory=DeviceSchema)
     limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
@@ -334,6 +354,7 @@ def register_schemas() -> None:
     store.store(name="consensus_lists_schema", node=_with_open_nodes(ListConsensusSchema, "consensus"))
     store.store(name="compare_schema", node=ComparisonSchema)
     store.store(name="experiment_schema", node=_with_open_nodes(ExperimentSchema, "train"))
+    store.store(name="sweep_schema", node=_with_open_nodes(SweepSchema, "space"))
 
 
 def _with_open_nodes(schema: type, *groups: str) -> DictConfig:

@@ -19,6 +19,7 @@ from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.experiments.config import Experiment, Place
 from jaxsmt.pipeline.experiments.tables import MeasuredCell, ResultTable
 from jaxsmt.pipeline.sweep import compare_jobs
+from jaxsmt.tune.loop import WatchFn
 
 PRINTED = "printed.txt"
 TEST = "test"
@@ -45,17 +46,27 @@ class Trainings:
     def _run_once(self, name: str, own: Sequence[str], seed: int) -> Path:
         folder = self.output_dir / "systems" / f"{_as_file(name)}-{seed}"
         folders = [f"work_dir={self.work_dir}", f"output_dir={folder}"]
-        config = compose("train", last_words([f"tune.seed={seed}", *self.told, *own, *folders]))
-        OmegaConf.set_struct(config, False)
-        config.merge_with({"corpus": self.corpus})
-        OmegaConf.resolve(config)
-        printed, begin = io.StringIO(), time.monotonic()
+        begin = time.monotonic()
         log.info("system '%s', seed %d", name, seed)
-        with contextlib.redirect_stdout(printed):
-            train(config)
-        write_text(folder / PRINTED, printed.getvalue())
+        trained(self.corpus, [f"tune.seed={seed}", *self.told, *own, *folders])
         log.info("system '%s': %.0f s", name, time.monotonic() - begin)
         return folder
+
+
+def trained(corpus: DictConfig, overrides: Sequence[str], watch_fn: WatchFn | None = None) -> float:
+    """A training as `jaxsmt train` with these overrides, on texts that are known; what it prints goes to a file.
+
+    Of overrides of one key the last one counts. watch_fn: as in `train`. Returns the mean development BLEU.
+    """
+    config = compose("train", last_words(overrides))
+    OmegaConf.set_struct(config, False)
+    config.merge_with({"corpus": corpus})
+    OmegaConf.resolve(config)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        score = train(config, watch_fn)
+    write_text(Path(config.output_dir) / PRINTED, printed.getvalue())
+    return score
 
 
 def last_words(overrides: Sequence[str]) -> list[str]:
@@ -68,13 +79,14 @@ def as_overrides(values: Mapping[str, Any], prefix: str = "") -> list[str]:
     found: list[str] = []
     for key, value in values.items():
         inner = isinstance(value, Mapping)
-        found += as_overrides(value, f"{prefix}{key}.") if inner else [f"{prefix}{key}={_as_value(value)}"]
+        found += as_overrides(value, f"{prefix}{key}.") if inner else [f"{prefix}{key}={as_value(value)}"]
     return found
 
 
-def _as_value(value: Any) -> str:
+def as_value(value: Any) -> str:
+    """One value as a command line would give it."""
     if isinstance(value, list):
-        return f"[{','.join(map(_as_value, value))}]"
+        return f"[{','.join(map(as_value, value))}]"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return str(value)

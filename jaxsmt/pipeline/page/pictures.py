@@ -1,7 +1,7 @@
 """Pictures of a page as SVG: curves with intervals, points in a plane, scores with their spread."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,8 @@ from jaxsmt.pipeline.page.markup import Html, tag
 from jaxsmt.pipeline.page.style import colour
 
 _WIDTH, _HEIGHT = 640, 300
+# of a picture that is a file: plain, since many programs that show one know little of CSS
+FILE_STYLE = "svg{background:#fff}text{font:13px sans-serif;fill:#1b1f24}.dot{fill:#1d5fc4}.rest{fill:#e4e8ee}"
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 12, 54
 
 
@@ -133,8 +135,49 @@ def spreads(rows: Sequence[Spread], title: str, x_name: str) -> Html:
     return _picture(title, made, [row.name for row in rows], height)
 
 
+def bars(rows: Sequence[tuple[str, float]], title: str, is_file: bool = False) -> Html:
+    """A bar with its name and its number for each share 0 to 1; is_file: it stands by itself, with its own colours."""
+    step, top = 44, 8
+    shapes: list[Html] = []
+    for number, (name, share) in enumerate(rows):
+        y = top + step * number
+        shapes.append(tag("text", f"{name}: {100 * share:.0f} %", x=0, y=y + 14))
+        place = {"x": 0, "y": y + 20, "height": 12}
+        shapes.append(tag("rect", width=_WIDTH, class_="rest", **place))
+        if share > 0:
+            shapes.append(tag("rect", width=round(_WIDTH * min(share, 1.0), 1), class_="dot s0", **place))
+    height = top + step * len(rows)
+    return _svg(title, shapes, height, FILE_STYLE) if is_file else _picture(title, shapes, [], height)
+
+
+def cloud(
+    points: Sequence[tuple[float, float]], labels: Mapping[float, str], chosen: Sequence[bool], title: str, x_name: str,
+    y_name: str,
+) -> Html:  # fmt: skip
+    """Points over an axis whose places have labels; chosen: those with a ring."""
+    if not points:
+        return Html("")
+    xs, ys = ([point[axis] for point in points] for axis in (0, 1))
+    plane = _Plane((min([*xs, *labels]), max([*xs, *labels])), (min(ys), max(ys)))
+    made = plane.grid(x_name, y_name, [], ticks(*plane.ys))
+    for value, label in labels.items():
+        where = {"x": plane.x(value), "y": _HEIGHT - _BOTTOM + 22}
+        made.append(tag("text", label, text_anchor="middle", class_="axis", **where))
+    for (x, y), is_chosen in sorted(zip(points, chosen, strict=True), key=lambda pair: pair[1]):
+        shape = {"r": 5, "class_": "ring"} if is_chosen else {"r": 3.2, "class_": "dot"}
+        made.append(tag("g", tag("circle", cx=plane.x(x), cy=plane.y(y), **shape), class_=colour(0)))
+    return _picture(title, made, [])
+
+
+def _svg(title: str, shapes: Sequence[Any], height: int, style: str | None = None) -> Html:
+    """style: of a picture that stands by itself."""
+    inner = [tag("title", title), *([] if style is None else [tag("style", Html(style))]), *shapes]
+    space = None if style is None else "http://www.w3.org/2000/svg"
+    return tag("svg", *inner, xmlns=space, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=title)
+
+
 def _picture(title: str, shapes: Sequence[Any], names: Sequence[str], height: int = _HEIGHT) -> Html:
-    picture = tag("svg", tag("title", title), *shapes, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=title)
+    picture = _svg(title, shapes, height)
     keys = [
         tag("li", tag("span", class_=f"key {colour(number)}", aria_hidden="true"), name)
         for number, name in enumerate(names)

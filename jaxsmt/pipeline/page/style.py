@@ -65,6 +65,7 @@ svg text.axis{fill:var(--soft)}
 .curve{fill:none;stroke-width:2.2;stroke:var(--own)}
 .band{fill:var(--own);opacity:.16;stroke:none}
 .dot{fill:var(--own);stroke:none}
+.rest{fill:var(--raised);stroke:none}
 .ring{fill:var(--paper);stroke:var(--own);stroke-width:2.5}
 .whisker{stroke:var(--own);stroke-width:2;fill:none}
 .key{display:inline-block;width:.8em;height:.8em;background:var(--own);border-radius:2px;margin-right:.35em}

@@ -30,7 +30,7 @@ from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.tune.augment import Augmentation, augmentation
 from jaxsmt.tune.config import TrustRegionConfig
-from jaxsmt.tune.loop import LoopConfig, TuningResult, curve, table, tune
+from jaxsmt.tune.loop import LoopConfig, NotWorthIt, TuningResult, WatchFn, curve, table, tune
 from jaxsmt.tune.nbest import NBestLists, nbest_from_rows
 from jaxsmt.tune.rescoring import TextScorer, ranked_anew, rescored
 from jaxsmt.tune.trust_region import maximise
@@ -66,12 +66,14 @@ class TuningTask:
 
     dev: development sets by name; tuner: a configuration of `jaxsmt.tune`, None where nothing is tuned.
     lists: lists to tune on; rescoring: what rescores them, with weights that are tuned too.
+    watch_fn: is told how each tuning goes, found ones too, and may end it.
     """
 
     dev: Mapping[str, BitextSource]
     tuner: Any
     lists: ListsConfig
     rescoring: Rescoring | None = None
+    watch_fn: WatchFn | None = None
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,11 @@ def tuning_stage(
     inputs = {**inputs, **bitext_inputs(dev), **({} if task.rescoring is None else task.rescoring.inputs)}
     progress = store.folder.parent / "tuning" / store.folder_of("tune", settings, inputs).name
 
+    is_watched = False
+
     def build(folder: Path) -> Counts:
+        nonlocal is_watched
+        is_watched = True
         text = tuning_text(model, dev, component)
         text = (text if label is None else text.take(label)).at_most(lists.sentences)
         own = dataclasses.replace(task, rescoring=with_shares(model, text, task))
@@ -156,8 +162,15 @@ def tuning_stage(
         write_text(folder / CURVE, curve(result))
         return {"iterations": len(result.iterations)}
 
-    artefact = store.run("tune", settings, inputs, build)
+    try:
+        artefact = store.run("tune", settings, inputs, build)
+    except NotWorthIt:
+        shutil.rmtree(progress, ignore_errors=True)
+        raise
     shutil.rmtree(progress, ignore_errors=True)
+    if task.watch_fn is not None and not is_watched:
+        for row in json.loads((artefact.folder / CURVE).read_text(encoding="utf-8"))["iterations"]:
+            task.watch_fn(row["bleu"])
     return load_tuned(artefact, task.rescoring)
 
 
@@ -238,7 +251,7 @@ def tune_model(model: Model, text: TuningText, task: TuningTask, folder: Path | 
     if is_augmented(task.tuner):
         return _tune_augmented(translator, text, task, folder)
     start = [*vector_of(model.weights), *(() if task.rescoring is None else task.rescoring.weights)]
-    return tune(decode_fn, text.references, np.array(start), make_tuner(task.tuner), lists.loop, folder)
+    return tune(decode_fn, text.references, np.array(start), make_tuner(task.tuner), lists.loop, folder, task.watch_fn)
 
 
 def _tune_augmented(
@@ -258,7 +271,7 @@ def _tune_augmented(
         return labels.lists(as_nbest_lists(translator, found, text.source.tokens))
 
     start = labels.start(vector_of(model.weights))
-    return tune(decode_fn, text.references, start, make_tuner(task.tuner), task.lists.loop, folder)
+    return tune(decode_fn, text.references, start, make_tuner(task.tuner), task.lists.loop, folder, task.watch_fn)
 
 
 @dataclass(frozen=True)

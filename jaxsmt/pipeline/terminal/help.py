@@ -31,6 +31,7 @@ GROUPS = {
     "evaluate": "the test of significance",
     "quality": "quickly trained, or all that makes translations better",
     "experiment": "the comparison of a paper",
+    "space": "where a sweep looks; your own in conf/space/mine.yaml",
     "device": "where programs run: processor, GPU or TPU, and how much of its memory they use",
 }
 REFUSED = {
