@@ -90,6 +90,8 @@ DECODE = [
     BadInput("an output that is the input", "decode", ("input=some.fr", "output=some.fr"),
              "output and input are both 'some.fr'"),
     BadInput("two outputs in one file", "decode", ("output=x", "alignments=x"), "alignments and output are both 'x'"),
+    BadInput("two outputs on standard output", "decode", ("input=some.fr", "alignments=-"),
+             "output and alignments both go to standard output ('-'): give a file, alignments=…"),
     BadInput("an output with a name of 300 letters", "decode", (f"output={LONG}",), "a name of 300 bytes"),
     BadInput("an argument without a key", "decode", ("in.fr",), "'in.fr' is not key=value"),
     BadInput("a limit of nothing", "decode", ("limits.line=0",), "limits.line is 0: give a number from 100"),

@@ -60,6 +60,8 @@ def launch(
 
     def task(config: DictConfig) -> Any:
         nonlocal is_started
+        with _in_a_sentence(wants_traceback, keys):  # Hydra would add a line of its own
+            check_against_schema(config, schema)
         is_started = True
         return run_job(job, config)
 
@@ -70,6 +72,15 @@ def launch(
     finally:
         if set_before is None:
             del os.environ[FULL_ERROR]
+
+
+def check_against_schema(config: DictConfig, schema: DictConfig) -> None:
+    """Refuses keys that were added by force and do not exist, or that lost their type when they were removed (~key)."""
+    known = [str(key) for key in schema]  # `in` does not see those that have no value yet
+    for key in map(str, config):
+        if key not in known:
+            raise UserError(f"unknown configuration key '{key}'{nearest(key, known)}")
+    OmegaConf.merge(schema, config)
 
 
 def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
