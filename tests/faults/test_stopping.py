@@ -61,7 +61,7 @@ def test_ctrl_c_in_training_keeps_finished_stages_and_the_bytes(forker, tmp_path
 
 def test_ctrl_c_in_decoding_writes_nothing(forker, trained, place):
     arguments = decode(trained, f"input={place / 'lines'}", f"output={place / 'out'}")
-    for moment in ("open vocabulary", "open lines", "open out", "os.rename out"):
+    for moment in ("open hydra/output", "open vocabulary", "open lines", "open -out", "os.rename -out"):
         ended = forker.run(Job(arguments, stop_at=moment))[0]
         assert (ended.code, ended.errors.count("error: stopped"), ended.is_calm) == (STOPPED, 1, True), (moment, ended)
         assert [path.name for path in place.iterdir()] == ["lines"], moment
@@ -158,7 +158,7 @@ def test_scratch_folders_go_at_the_end_and_after_a_kill(forker, place):
 def test_names_of_files_as_people_have_them(forker, trained, place):
     names = {
         "input": "l'été à «Rome» = {1}, [2].fr", "output": 'a "quoted" $HOME, (b)', "alignments": "=a:b; ~c",
-        "labels_output": "Übung № 5 \\ 日本", "unknown_words": "${x", "nbest_output": "null value",
+        "labels_output": "Übung № 5 \\ 日本", "unknown_words": "$x {y", "nbest_output": "null value",
     }  # fmt: skip
     (place / names["input"]).write_text(LINES, encoding="utf-8")
     plain = {key: key for key in names} | {"input": "lines"}

@@ -34,8 +34,7 @@ def ended_quietly(is_whole_process: bool = False) -> Iterator[None]:
     except KeyboardInterrupt:
         exit_with("stopped", STOPPED)
     except BrokenPipeError:
-        discard_output()
-        raise SystemExit(NO_READER) from None
+        exit_without_reader()
     finally:
         if is_whole_process and not _is_ignored(signal.SIGINT):
             signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -61,10 +60,11 @@ def _interrupts_are_not_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def discard_output() -> None:
-    """Python writes what is left of standard output when it ends, which must not fail again."""
+def exit_without_reader() -> NoReturn:
+    """Ends the process; Python then writes what is left of standard output, which must not fail again."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(NO_READER) from None
 
 
 @contextmanager
