@@ -6,10 +6,11 @@ import glob
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def unfinished_folder(path: Path) -> Iterator[Path]:
 @contextmanager
 def scratch_folder(name: str) -> Iterator[Path]:
     """A folder for the time of the block, among the system's temporary ones; those of killed processes are removed."""
-    with unfinished_folder(Path(tempfile.gettempdir()) / f"jaxsmt-{name}") as folder:
+    with unfinished_folder(Path(tempfile.gettempdir()) / f"jaxsmt-{name}-{secrets.token_hex(4)}") as folder:
         folder.chmod(0o700)
         yield folder
 
@@ -110,17 +111,29 @@ def owner_of(path: Path, prefix: str) -> Owner | None:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """What processes that were killed left of their attempts to write `path`."""
+    """What killed processes left of their attempts to write `path`, or to write anything else beside it."""
     name = temporary_name(path).name.split("-", 2)[2]  # as far as a temporary name has room for it
-    for prefix in (TEMPORARY_PREFIX, REPLACED_PREFIX):
-        for leftover in path.parent.glob(f"{prefix}*-{glob.escape(name)}"):
-            owner = owner_of(leftover, prefix)
-            if owner != this_owner() and not is_dead(owner, 0.0):
-                continue
-            if prefix == REPLACED_PREFIX and not path.exists():
-                os.rename(leftover, path)  # it was killed between two renames
+    for leftover in path.parent.glob(f"{REPLACED_PREFIX}*-{glob.escape(name)}"):
+        if _is_left(leftover, REPLACED_PREFIX):
+            if path.exists():
+                _try_to_remove(leftover)
             else:
-                remove(leftover)
+                os.rename(leftover, path)  # it was killed between two renames
+    for leftover in path.parent.glob(f"{TEMPORARY_PREFIX}*"):
+        is_of_path = leftover.name.split("-", 2)[-1] == name
+        if _is_left(leftover, TEMPORARY_PREFIX, is_of_path):
+            _try_to_remove(leftover)
+
+
+def _is_left(leftover: Path, prefix: str, or_ours: bool = True) -> bool:
+    """Whether who made it is gone; or_ours: or this process, which then begins anew."""
+    owner = owner_of(leftover, prefix)
+    return (or_ours and owner == this_owner()) or is_dead(owner, 0.0)
+
+
+def _try_to_remove(leftover: Path) -> None:
+    with suppress(OSError):  # another user's, in a folder that many write to
+        remove(leftover)
 
 
 def _replace_folder(new: Path, path: Path) -> None:

@@ -1,11 +1,12 @@
 """Extraction from beginning to end: an aligned corpus in, counts out, within a budget of memory."""
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
 
+from jaxsmt.common import files
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log, track
 from jaxsmt.common.ragged import Ragged
@@ -44,7 +45,7 @@ def extract_counts(
       more_links: for phrase pairs, other alignments of the same text: a box that several allow counts once, with the
         links of the first.
       scratch_folder: where temporary files go if the rows exceed the memory budget; the system's folder if None.
-        They are removed, also on failure.
+        They are removed, also on failure; what a killed process left is removed by the next that comes here.
       progress: wraps the batches, as `track` does.
 
     Returns the counts; where the rows exceeded the memory budget the arrays are mapped from files already removed.
@@ -54,14 +55,12 @@ def extract_counts(
     corpus = index_corpus(bitext, [links, *more_links], config)
     budget = config.memory_budget_gb * 1e9
     max_rows = max(int(max(budget - corpus.nbytes, budget / 4) / BYTES_PER_ROW), 1)
-    if scratch_folder is not None:
-        Path(scratch_folder).mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="jaxsmt-extract-", dir=scratch_folder) as name:
-        space = Workspace(max_rows, Path(name))
+    with _spill_folder(scratch_folder) as folder:
+        space = Workspace(max_rows, folder)
         store = RowStore(space)
         _fill(store, corpus, config, progress)
         if store.is_spilled:
-            log.info("%d extracted rows exceed the memory budget: counting through files in '%s'", store.num_rows, name)
+            log.info("%d extracted rows exceed the memory budget: counting in files in '%s'", store.num_rows, folder)
         else:
             space = Workspace(max_rows, None)
         spool = space.spool("pairs")
@@ -72,6 +71,10 @@ def extract_counts(
             spool.append(group_rows(_no_rows(config), config))
         pairs = spool.finish()
         return assemble(pairs, corpus, config, space)
+
+
+def _spill_folder(parent: str | Path | None) -> AbstractContextManager[Path]:
+    return files.scratch_folder("rows") if parent is None else files.unfinished_folder(Path(parent) / "rows")
 
 
 def corpus_batches(bitext: Bitext, config: ExtractConfig) -> list[Batch]:

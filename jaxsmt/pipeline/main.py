@@ -18,7 +18,7 @@ HELP = ("--help", "-h", "help")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the sub-command that the arguments begin with, or says which there are."""
-    with ended_quietly():
+    with ended_quietly(is_whole_process=arguments is None):
         arguments = sys.argv[1:] if arguments is None else list(arguments)
         if not arguments or arguments[0] in HELP:
             from jaxsmt.pipeline.terminal.help import overview
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(command: str, arguments: Sequence[str] | None = None) -> None:
     """Runs one command as Hydra configures it; without arguments, those of the process."""
-    with ended_quietly():
+    with ended_quietly(is_whole_process=arguments is None):
         arguments = sys.argv[1:] if arguments is None else list(arguments)
         if any(argument in HELP[:2] for argument in arguments):
             from jaxsmt.pipeline.terminal.help import command_help

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.text.formats.catalogues import mo_language, parse_po, read_mo, read_po, strip_accelerators
+from jaxsmt.text.formats.catalogues import mo_language, parse_po, read_mo, strip_accelerators
 from jaxsmt.text.formats.tmx import read_tmx, same_language
 from jaxsmt.text.streams import read_lines
 
@@ -80,7 +80,8 @@ def _read_pairs(spec: BitextSource) -> Iterator[tuple[str, str]]:
         case "tmx":
             return read_tmx(spec.path, spec.source_language, spec.target_language)
         case "po":
-            return _read_catalogue(read_po(spec.path), spec, parse_po(spec.path).language)
+            catalogue = parse_po(spec.path)
+            return _read_catalogue(catalogue.pairs(), spec, catalogue.language)
         case _:
             return _read_catalogue(read_mo(spec.path), spec, mo_language(spec.path))
 

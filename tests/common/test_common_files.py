@@ -1,6 +1,7 @@
 """Files and folders appear whole or not at all."""
 
 import dataclasses
+import os
 
 import pytest
 
@@ -66,11 +67,26 @@ def test_what_a_killed_process_left_of_a_file_goes_with_the_next_attempt(tmp_pat
     (tmp_path / f"{files.REPLACED_PREFIX}{dead.mark()}-out.txt").mkdir()  # killed between two renames
     write_text(tmp_path / "other.txt", "whole")
     assert (tmp_path / "other.txt").read_text() == "whole"
-    assert len(list(tmp_path.glob(".unfinished-*"))) == 1
+    assert not list(tmp_path.glob(".unfinished-*"))
+    assert len(list(tmp_path.glob(".replaced-*"))) == 1  # it may be all that is left of out.txt
     with pytest.raises(KeyboardInterrupt), atomic_folder(tmp_path / "out.txt") as temporary:
         interrupt_after_writing(temporary / "part")
     assert (tmp_path / "out.txt").is_dir()
     assert {path.name for path in tmp_path.iterdir()} == {"other.txt", "out.txt"}
+
+
+def test_what_others_and_this_process_are_writing_stays(tmp_path):
+    elsewhere = dataclasses.replace(this_owner(), host="elsewhere", process=999999999)
+    alive = dataclasses.replace(this_owner(), process=os.getppid())
+    names = {f"{files.TEMPORARY_PREFIX}{owner.mark()}-out.txt" for owner in (elsewhere, alive)}
+    for name in (*names, ".unfinished-business", ".unfinished-1.2.3.4"):
+        (tmp_path / name).write_text("half")
+    with atomic_file(tmp_path / "ours.txt") as temporary:
+        temporary.write_text("ours")
+        write_text(tmp_path / "out.txt", "whole")
+        assert temporary.exists()
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert kept == {*names, ".unfinished-business", ".unfinished-1.2.3.4", "ours.txt", "out.txt"}
 
 
 def test_names_as_long_as_a_system_allows(tmp_path):

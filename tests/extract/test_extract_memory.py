@@ -1,14 +1,17 @@
 """Counting through files: the same bytes, within the budget, nothing left behind."""
 
+import dataclasses
 import itertools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
 
+from jaxsmt.common.integrity.owners import this_owner
 from jaxsmt.extract import ExtractConfig, extract_counts, extraction
 from jaxsmt.extract.spill import RowStore, Spool, Workspace, range_bounds
 
@@ -47,6 +50,22 @@ def test_a_failure_leaves_no_files(make_rows, make_corpus, tmp_path, monkeypatch
     with pytest.raises(KeyboardInterrupt):
         extract_counts(*corpus, ExtractConfig(memory_budget_gb=1e-4), scratch_folder=tmp_path)
     assert any(name.startswith("range-") for name in seen[0])
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_among_the_systems_are_found_again_after_a_kill(make_rows, make_corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / f".unfinished-{dataclasses.replace(this_owner(), process=999999999).mark()}-jaxsmt-rows-0"
+    left.mkdir()
+    seen = []
+
+    def note(batches, *_):
+        seen.extend(path.name for path in tmp_path.iterdir())
+        return iter(batches)
+
+    extract_counts(*make_corpus(make_rows(3, 20, 5)), ExtractConfig(), progress=note)
+    assert len(seen) == 1
+    assert seen[0].startswith(f".unfinished-{this_owner().mark()}-jaxsmt-rows-")
     assert not list(tmp_path.iterdir())
 
 

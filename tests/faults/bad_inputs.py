@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 
 LONG = "a" * 300
 PO = 'msgid ""\nmsgstr "Content-Type: text/plain; charset={}\\n"\n\nmsgid "le chat"\nmsgstr ""\n'
+TMX = (
+    b'<tmx version="1.4"><header/><body><tu><tuv xml:lang="fr"><seg>a</seg></tuv>'
+    b'<tuv xml:lang="en"><seg>b</seg></tuv></tu>\n</body></tmx>'
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,13 @@ TRAIN = [
     BadInput("one column for both sides", "train",
              ("+corpus.components.x.path=a.tsv", "+corpus.components.x.target_column=1"),
              "source_column and target_column are both 1"),
+    BadInput("a table with a line of one column", "train", ("+corpus.components.x.path=a.tsv",),
+             "corpus.components.x: 'a.tsv' line 3 has 1 tab-separated columns", files={"a.tsv": b"a\tb\nc\td\ne\n"}),
+    BadInput("a translation memory that was cut off", "train", ("+corpus.components.x.path=a.tmx",),
+             "corpus.components.x: 'a.tmx' is not well-formed XML at line 2", files={"a.tmx": TMX[:-6]}),
+    BadInput("links of a table with more lines", "train", ("+corpus.components.x.path=a.tsv", "+links.files.x=a.align"),
+             "links.files.x: alignment 'a.align' has 1 lines and the text 2 pairs",
+             files={"a.tsv": b"a\tb\nc\td\n", "a.align": b"0-0\n"}),
     BadInput("links of another text", "train", ("+links.files.kitchen=some.align",),
              "links.files.kitchen: alignment 'some.align' has 2 lines and the text 40 pairs"),
     BadInput("links of a text that is not there", "train", ("+links.development.nobody=some.align",),
@@ -90,6 +101,8 @@ DECODE = [
     BadInput("an output that is the input", "decode", ("input=some.fr", "output=some.fr"),
              "output and input are both 'some.fr'"),
     BadInput("two outputs in one file", "decode", ("output=x", "alignments=x"), "alignments and output are both 'x'"),
+    BadInput("two outputs on standard output", "decode", ("input=some.fr", "alignments=-"),
+             "output and alignments both go to standard output ('-'): give a file, alignments=…"),
     BadInput("an output with a name of 300 letters", "decode", (f"output={LONG}",), "a name of 300 bytes"),
     BadInput("an argument without a key", "decode", ("in.fr",), "'in.fr' is not key=value"),
     BadInput("a limit of nothing", "decode", ("limits.line=0",), "limits.line is 0: give a number from 100"),

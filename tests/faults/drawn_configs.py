@@ -28,8 +28,8 @@ from jaxsmt.common.device import DeviceConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.settings import from_values
 from jaxsmt.pipeline.config.folder import choices_of, conf_folder
-from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas
-from jaxsmt.pipeline.config.launch import explain
+from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas, schema_of_command
+from jaxsmt.pipeline.config.launch import check_against_schema, explain
 from jaxsmt.pipeline.main import COMMANDS
 from jaxsmt.pipeline.terminal.help import GROUPS
 
@@ -98,6 +98,7 @@ def _take(command: str, overrides: list[str]) -> str:
     except Exception as error:  # all are mistakes in the configuration, as in `launch`
         return _sentence(explain(error, _keys(name)))
     try:
+        check_against_schema(config, _schema(name))
         OmegaConf.resolve(config)
         from_values(DeviceConfig, config.get("device", {}))
         _job(name)(config)
@@ -180,6 +181,11 @@ def _overrides(command: str) -> st.SearchStrategy[list[str]]:
     choices = [f"{group}={choice}" for group in groups for choice in [*choices_of(group), "nonsense", ""]]
     choice = st.lists(st.sampled_from(choices), max_size=1) if choices else st.just([])
     return st.builds(list.__add__, choice, st.lists(single, max_size=3))
+
+
+@cache
+def _schema(name: str) -> DictConfig:
+    return schema_of_command(name)
 
 
 @cache

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,6 +31,10 @@ class Job:
     host: the name that the process sees as its host's; None for the true one.
     largest_file: bytes that a file may have before writing to it fails, as on a full disk; None for no limit.
     cores: numbers of those that it may use; None for all.
+    stop_at: an event that Python tells of (sys.addaudithook) and a part of its first argument, 'open weights.json',
+      at which Ctrl-C is pressed; '' for never.
+    temporary: the folder for temporary files; None for the system's.
+    is_read: whether somebody reads what it writes to standard output.
     """
 
     arguments: list[str]
@@ -38,6 +43,9 @@ class Job:
     host: str | None = None
     largest_file: int | None = None
     cores: list[int] | None = None
+    stop_at: str = ""
+    temporary: str | None = None
+    is_read: bool = True
 
 
 @dataclass(frozen=True)
@@ -146,8 +154,15 @@ def _become(job: Job, said: Path) -> None:
     for number, suffix in ((1, ".out"), (2, ".err")):
         stream = os.open(said.with_suffix(suffix), os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
         os.dup2(stream, number)
+    if not job.is_read:
+        reading, writing = os.pipe()
+        os.dup2(writing, 1)
+        os.close(reading)
     renames = os.open(said.with_suffix(".renames"), os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
     _hook_renames(renames, job.die_at, job.after)
+    tempfile.tempdir = job.temporary
+    if job.stop_at:
+        press_control_c(*job.stop_at.split(" ", 1))
     if job.host is not None:
         name = job.host
         socket.gethostname = lambda: name
@@ -155,6 +170,20 @@ def _become(job: Job, said: Path) -> None:
         os.sched_setaffinity(0, job.cores)
     if job.largest_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (job.largest_file, job.largest_file))
+
+
+def press_control_c(event: str, part: str) -> None:
+    """At the first such event."""
+    is_due = True
+
+    def look(found: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal is_due
+        if is_due and found == event and part in str(arguments[0]):
+            is_due = False
+            signal.raise_signal(signal.SIGINT)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the background
+    sys.addaudithook(look)
 
 
 def _hook_renames(counter: int, die_at: int, after: bool) -> None:

@@ -16,7 +16,7 @@ from jaxsmt.pipeline.standard import input_lines
 from jaxsmt.text.documents.memory import open_memory
 from jaxsmt.text.documents.tsv import open_tsv
 from jaxsmt.text.documents.xliff import open_xliff
-from jaxsmt.text.formats.catalogues import read_mo, read_po
+from jaxsmt.text.formats.catalogues import parse_po, read_mo
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.streams import count_lines, read_lines
 from jaxsmt.tm.moses.tables import read_scored_table
@@ -57,7 +57,7 @@ READERS = {
     ),
     "TMX, a text": (tmx_pairs, TMX, b"a", "a text or tag of more than 100000 bytes"),
     "TMX, a tag": (tmx_pairs, TMX[:-5] + b"<seg a='", b"a", "a text or tag of more than 100000 bytes"),
-    "PO": (lambda path: consumed(read_po(path)), b'msgid "', b"a", "more than 1000000 bytes"),
+    "PO": (lambda path: consumed(parse_po(path).pairs()), b'msgid "', b"a", "more than 1000000 bytes"),
     "MO": (lambda path: consumed(read_mo(path)), b"\xde\x12\x04\x95", b"\0", "more than 1000000 bytes"),
     "XLIFF to fill in": (open_xliff, XLIFF, b"a", "more than 1000000 bytes"),
     "TMX to fill in": (partial(open_memory, source="fr", target="en"), TMX, b"a", "more than 1000000 bytes"),

@@ -1,15 +1,8 @@
 """Processes that are killed at a rename, that race on one store, and that find the disk full."""
 
-import shutil
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-import pytest
-
 from tests.faults.forked import Job
 from tests.faults.kills import QUICK, differing_files, killed_and_whole, races
+from tests.faults.mounts import mounted
 from tests.pipeline.small_corpus import write_corpus
 
 
@@ -41,21 +34,8 @@ def test_a_disk_that_is_full_is_one_sentence_and_nothing_half_written_stays(fork
 
 def test_a_small_file_system_that_fills_up(forker, tmp_path):
     corpus, place = write_corpus(tmp_path / "corpus"), tmp_path / "small"
-    with small_file_system(place):
+    with mounted(place, "size=200k"):
         full = forker.run(Job(["train", *corpus, *QUICK, "translate=[]", f"work_dir={place / 'run'}"]))[0]
         assert full.is_sentence, full
         assert "space" in full.errors
         assert not list(place.glob("run/**/.*"))
-
-
-@contextmanager
-def small_file_system(place: Path) -> Iterator[None]:
-    """A file system of a few hundred kilobytes, where one may be mounted."""
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(place)]
-    if not shutil.which("mount") or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("no file system may be mounted here; files of limited size stand for it")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", str(place)], check=True)

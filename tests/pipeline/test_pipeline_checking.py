@@ -9,6 +9,7 @@ from rich.console import Console
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.demo import generate_demo
+from jaxsmt.pipeline.checking.given_files import check_texts
 from jaxsmt.pipeline.checking.input import check_input
 from jaxsmt.pipeline.checking.languages import check_languages
 from jaxsmt.pipeline.checking.tables import show_findings
@@ -16,6 +17,7 @@ from jaxsmt.pipeline.commands.train import corpus_sources, train
 from jaxsmt.pipeline.config.texts import text_config
 from jaxsmt.text.encoding import TextConfig, TextSide
 from jaxsmt.text.languages import segmenters
+from jaxsmt.text.reading import BitextSource
 from jaxsmt.text.vocabulary import Vocabulary
 from tests.pipeline.small_corpus import NUM_PAIRS, compose_config, train_config, write_corpus
 
@@ -142,6 +144,16 @@ def test_language_check_can_be_turned_off(corpus, tmp_path):
     assert found["problems"] == []
     wrong = next(row for row in found["suspicious"] if row["text"] == "dev.travel")["counts"]["language"]
     assert wrong >= 1
+
+
+def test_training_texts_are_read_to_their_end(tmp_path):
+    write_text(tmp_path / "a.tsv", "a\tb\n" * 3)
+    write_text(tmp_path / "a.po", 'msgid "a"\nmsgstr "b"\n\nmsgid "c"\nmsgstr "d"\n')
+    texts = {name: BitextSource(path=str(tmp_path / f"a.{name}")) for name in ("tsv", "po")}
+    assert check_texts({"components": texts}) == {"components": {"tsv": 3, "po": 2}}
+    write_text(tmp_path / "a.tsv", "a\tb\n" * 3 + "c\n")
+    with pytest.raises(UserError, match=r"corpus.components.tsv: '.*a.tsv' line 4 has 1 tab-separated columns"):
+        check_texts({"components": texts})
 
 
 def test_a_text_to_translate_is_checked(tmp_path, capsys):

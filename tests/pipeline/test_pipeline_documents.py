@@ -1,6 +1,7 @@
 """`jaxsmt decode` on documents: the same file with what was missing filled in."""
 
 import dataclasses
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.config.decoding import FinishedTextConfig
 from jaxsmt.pipeline.translating.adapting import check_adaptable, useful_votes
 from jaxsmt.pipeline.translating.memory_component import link_lines, linked_before
+from jaxsmt.pipeline.translating.opening import open_input
 from jaxsmt.text.documents.units import FIRST_STAND_IN, is_stand_in
 from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary
 from jaxsmt.tune.lists import padded_lists
@@ -83,6 +85,43 @@ def test_documents_of_other_languages_stop(model_dir, line, tmp_path):
     path.write_text('<xliff version="2.0" srcLang="de" trgLang="en"/>', encoding="utf-8")
     with pytest.raises(UserError, match="is to be translated from 'de'"):
         run(model_dir, path)
+
+
+def test_texts_of_documents_that_name_no_language_are_looked_at(model_dir, tmp_path):
+    pairs = generate_demo()["travel"]["train"][:30]
+    rows = {  # by name: what is wrong, and the cells of a row
+        "ours": (None, ["{source}\t{target}", "{source}\t"]),
+        "swapped": ("texts to translate that look like 'en'", ["{target}\t{source}", "{target}\t"]),
+        "nothing finished": ("texts to translate that look like 'en'", ["{target}\t"]),
+        "translations": ("translations that look like 'fr'", ["{source}\t{source}"]),
+    }
+    for name, (problem, cells) in rows.items():
+        lines = [cells[place % len(cells)].format(source=s, target=t) for place, (s, t) in enumerate(pairs)]
+        path = tmp_path / f"{name}.tsv"
+        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        refused = nullcontext() if problem is None else pytest.raises(UserError, match=f"'.*{name}.tsv' has {problem}")
+        with refused:
+            open_it(model_dir, path)
+        open_it(model_dir, path, "language_check=false")
+    entries = [f'msgid "{target} <em>les</em> %(la)s"\nmsgstr ""\n' for _, target in pairs]
+    for header in ("Language: en\\n", ""):  # of the messages' language a catalogue says nothing
+        path = tmp_path / "c.po"
+        path.write_text("\n".join([f'msgid ""\nmsgstr "{header}"\n', *entries]), encoding="utf-8")
+        with pytest.raises(UserError, match="has texts to translate that look like 'en'"):
+            open_it(model_dir, path)
+
+
+def open_it(model_dir, path, *options):
+    return open_input(compose_config("decode", [f"input='{path}'", *options]), load_model(model_dir).model)
+
+
+def test_a_document_is_checked(model_dir, line, tmp_path, capsys):
+    (tmp_path / "c.po").write_text(CATALOGUE.format(language="en", line=line), encoding="utf-8")
+    decode(compose_config("decode", [f"model_dir={model_dir}", f"input={tmp_path / 'c.po'}", "check=true"]))
+    said = capsys.readouterr().out
+    assert said.startswith("3 lines (0 empty")  # the first message, and two of the second; the third is left as it is
+    assert "zxqv (1)" in said
+    assert "%d" not in said
 
 
 def test_what_is_for_lines_is_not_for_documents(model_dir, line, tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jaxsmt.common.errors import UserError
 from jaxsmt.text.documents.po import open_po
 from jaxsmt.text.documents.xml_bytes import parse_xml
-from jaxsmt.text.formats.catalogues import read_mo, read_po
+from jaxsmt.text.formats.catalogues import parse_po, read_mo
 from jaxsmt.text.formats.tmx import read_tmx
 
 WORDS = st.text(st.sampled_from("abé \"\\\n\t%s{}'_&—\u2028€"), min_size=1, max_size=60).filter(str.strip)
@@ -55,7 +55,7 @@ def test_polib_reads_the_same(tmp_path_factory, entries, wrap):
     made.save(str(folder / "c.po"))
     made.save_as_mofile(str(folder / "c.mo"))
     read = polib.pofile(str(folder / "c.po"))
-    assert list(read_po(folder / "c.po")) == pairs_of(read.translated_entries())
+    assert list(parse_po(folder / "c.po").pairs()) == pairs_of(read.translated_entries())
     if read.translated_entries():
         assert sorted(read_mo(folder / "c.mo")) == sorted(pairs_of(polib.mofile(str(folder / "c.mo"))))
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 FAILED, UNFORESEEN, STOPPED, NO_READER = 1, 70, 130, 141  # exit codes; the last two as shells have them
+SOON = 0.05  # seconds
 
 
 def exit_with(sentence: str, code: int = FAILED) -> NoReturn:
@@ -19,24 +20,51 @@ def exit_with(sentence: str, code: int = FAILED) -> NoReturn:
 
 
 @contextmanager
-def ended_quietly() -> Iterator[None]:
-    """Ctrl-C becomes a sentence; and who no longer reads what is written, as `head` does, is not told anything."""
+def ended_quietly(is_whole_process: bool = False) -> Iterator[None]:
+    """Ctrl-C becomes a sentence; and who no longer reads what is written, as `head` does, is not told anything.
+
+    is_whole_process: nothing of ours comes after the block, so that Ctrl-C then ends the process on the spot.
+    """
     _fill_closed_descriptors()
     try:
-        yield
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        with _interrupts_are_not_lost():
+            yield
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except KeyboardInterrupt:
         exit_with("stopped", STOPPED)
     except BrokenPipeError:
-        discard_output()
-        raise SystemExit(NO_READER) from None
+        exit_without_reader()
+    finally:
+        if is_whole_process and not _is_ignored(signal.SIGINT):
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def discard_output() -> None:
-    """Python writes what is left of standard output when it ends, which must not fail again."""
+@contextmanager
+def _interrupts_are_not_lost() -> Iterator[None]:
+    """Ctrl-C in the midst of collecting garbage is printed by Python, with a traceback, and forgotten."""
+    before = sys.unraisablehook
+
+    def raise_again(unraisable: Any) -> None:
+        if unraisable.exc_type is KeyboardInterrupt:
+            import threading
+
+            threading.Timer(SOON, signal.raise_signal, (signal.SIGINT,)).start()  # here it would be lost again
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = raise_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+def exit_without_reader() -> NoReturn:
+    """Ends the process; Python then writes what is left of standard output, which must not fail again."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(NO_READER) from None
 
 
 @contextmanager
@@ -47,6 +75,9 @@ def stopped_at_once() -> Iterator[None]:
         os.write(2, b"error: stopped\n")
         os._exit(STOPPED)
 
+    if _is_ignored(signal.SIGINT):  # as shells have it for what runs in the background
+        yield
+        return
     try:
         before = signal.signal(signal.SIGINT, stop)
     except ValueError:  # not in the main thread, where signals go
@@ -56,6 +87,10 @@ def stopped_at_once() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _is_ignored(number: signal.Signals) -> bool:
+    return signal.getsignal(number) is signal.SIG_IGN
 
 
 def _fill_closed_descriptors() -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from jaxsmt.align.links import read_links
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import fingerprint_file
 from jaxsmt.common.progress import log
@@ -33,10 +32,9 @@ def check_texts(sources: Sources) -> dict[str, dict[str, int]]:
 
 
 def _num_counted(spec: BitextSource) -> int:
-    """Pairs of a training text, whose lines are read later; a text of one file is read to its first pair alone."""
+    """Pairs of a training text; lines of two files are counted, and read later."""
     if spec.path is not None or spec.first is not None:
-        next(read_bitext(spec), None)
-        return -1
+        return sum(1 for _ in read_bitext(spec))
     numbers = [count_lines(path) for path in spec.files]
     if numbers[0] != numbers[1] or not numbers[0]:
         raise UserError(
@@ -64,8 +62,8 @@ def check_links_files(links: LinksConfig, sources: Sources, num_pairs: Mapping[s
 
 
 def _check_links(path: str, num_pairs: int) -> None:
-    num_lines = len(read_links(path)) if num_pairs < 0 else count_lines(path)
-    if 0 <= num_pairs != num_lines:
+    num_lines = count_lines(path)
+    if num_pairs != num_lines:
         raise UserError(
             f"alignment '{path}' has {num_lines} lines and the text {num_pairs} pairs: give one line a pair, an empty "
             "line where nothing is aligned"

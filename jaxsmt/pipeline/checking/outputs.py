@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jaxsmt.common.errors import UserError
@@ -16,11 +16,9 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
     inputs: files that are read, which nothing may overwrite.
     """
     taken = {_place(path): key for key, path in (inputs or {}).items() if path not in (None, STANDARD)}
+    _check_standard([key for key, path in outputs.items() if path == STANDARD])
     for key, path in outputs.items():
-        if path is None:
-            continue
-        if path == STANDARD:
-            _check_standard(key)
+        if path is None or path == STANDARD:
             continue
         if not path:
             raise UserError(f"{key} is empty: give the name of a file")
@@ -46,9 +44,12 @@ def check_folders(folders: Mapping[str, str | None]) -> None:
         _check_place(key, folder / "file")
 
 
-def _check_standard(key: str) -> None:
-    if sys.stdout is None:
-        raise UserError(f"standard output is closed: give a file, {key}=…")
+def _check_standard(keys: Sequence[str]) -> None:
+    """keys: of outputs that go to standard output, where lines of two could not be told apart."""
+    if len(keys) > 1:
+        raise UserError(f"{keys[0]} and {keys[1]} both go to standard output ('-'): give a file, {keys[1]}=…")
+    if keys and sys.stdout is None:
+        raise UserError(f"standard output is closed: give a file, {keys[0]}=…")
 
 
 def _place(path: str | None) -> str:

@@ -28,7 +28,7 @@ from jaxsmt.pipeline.jobs.parts import own_part
 from jaxsmt.pipeline.rescoring import changed_consensus, changed_rescoring
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_stream, unknown_lines
 from jaxsmt.pipeline.translating.conversation import converse
-from jaxsmt.pipeline.translating.documents import translate_document
+from jaxsmt.pipeline.translating.documents import document_lines, translate_document
 from jaxsmt.pipeline.translating.opening import document_format
 from jaxsmt.pipeline.translating.session import Answer, Session
 from jaxsmt.search.statistics import SearchCounts
@@ -55,10 +55,12 @@ def decode(config: DictConfig) -> None:
 def translate(config: DictConfig) -> None:
     """Translates the input, or that shard of it which is asked for."""
     model = load_model(config)
+    is_document = document_format(config.format, config.input) is not None
     if config.check:
-        check_input(_read(config.input), model.source, model.target, config.input, config.check_output)
+        lines = document_lines(config, model) if is_document else _read(config.input)
+        check_input(lines, model.source, model.target, config.input, config.check_output)
         return
-    if document_format(config.format, config.input) is not None:
+    if is_document:
         translate_document(config, model, chosen_labeller(config, model))
         return
     if config.adapt_to_file or config.adapt_memory is not None:

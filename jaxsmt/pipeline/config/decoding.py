@@ -79,6 +79,7 @@ class DecodeSchema:
     source_column: int = 1
     target_column: int = 2
     accelerators: str = "&"
+    language_check: bool = True
     adapt_to_file: bool = False
     adapt_memory: str | None = None
     adapt: FinishedTextSchema = field(default_factory=FinishedTextSchema)  # type: ignore[valid-type]

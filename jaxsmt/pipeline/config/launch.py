@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,14 @@ from rich.logging import RichHandler
 
 from jaxsmt.common.device import DeviceConfig, release_kernels, setup_device
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.integrity.ending import FAILED, STOPPED, UNFORESEEN, exit_with
+from jaxsmt.common.integrity.ending import (
+    FAILED,
+    STOPPED,
+    UNFORESEEN,
+    exit_with,
+    exit_without_reader,
+    stopped_at_once,
+)
 from jaxsmt.common.integrity.limits import InputLimits, setup_limits
 from jaxsmt.common.progress import console, log
 from jaxsmt.common.settings import from_values
@@ -57,20 +64,33 @@ def launch(
     os.environ[FULL_ERROR] = "1"  # lets Hydra's exceptions through to us
     Plugins.instance().register(WorkingFolder)
 
-    is_started = False
+    is_started, until_started = False, ExitStack()
 
     def task(config: DictConfig) -> Any:
         nonlocal is_started
+        until_started.close()
+        with _in_a_sentence(wants_traceback, keys):  # Hydra would add a line of its own
+            check_against_schema(config, schema)
         is_started = True
         return run_job(job, config)
 
     try:
-        with _in_a_sentence(wants_traceback, keys, lambda: not is_started):
+        with until_started, _in_a_sentence(wants_traceback, keys, lambda: not is_started):
+            until_started.enter_context(stopped_at_once())  # Hydra forgets it where it looks for files
             sys.argv = [arguments[0], *readable(arguments[1:], schema)]  # where Hydra looks
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)(task)()
     finally:
         if set_before is None:
             del os.environ[FULL_ERROR]
+
+
+def check_against_schema(config: DictConfig, schema: DictConfig) -> None:
+    """Refuses keys that were added by force and do not exist, or that lost their type when they were removed (~key)."""
+    known = [str(key) for key in schema]  # `in` does not see those that have no value yet
+    for key in map(str, config):
+        if key not in known:
+            raise UserError(f"unknown configuration key '{key}'{nearest(key, known)}")
+    OmegaConf.merge(schema, config)
 
 
 def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
@@ -91,11 +111,13 @@ def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
 def _in_a_sentence(
     wants_traceback: bool, keys: Callable[[], list[str]], is_early: Callable[[], bool] = lambda: False
 ) -> Iterator[None]:
-    """Ends the process with a sentence for whatever goes wrong; but what nobody reads, see `ended_quietly`."""
+    """Ends the process with a sentence for whatever goes wrong; but who no longer reads is not told anything."""
     try:
         yield
-    except (BrokenPipeError, SystemExit):
+    except SystemExit:
         raise
+    except BrokenPipeError:
+        exit_without_reader()
     except KeyboardInterrupt:
         exit_with("stopped; finished stages are kept, and the same command goes on behind them", STOPPED)
     except Exception as error:

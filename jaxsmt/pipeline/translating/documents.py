@@ -46,6 +46,13 @@ def translate_document(config: DictConfig, model: Model, labeller: Labeller) -> 
     _report(config.input, document, texts, len(texts) - len(rest))
 
 
+def document_lines(config: DictConfig, model: Model) -> list[str]:
+    """The lines that a document needs translations of, as the model gets them."""
+    messages = [_message(config, segment) for segment in open_input(config, model).segments]
+    texts = (message.lines for message in messages if not message.is_refused)
+    return [line.source() for lines in texts for line in lines if line.has_words]
+
+
 def _finished(config: DictConfig, model: Model, document: TranslatableDocument) -> dict[str, Sequence[FinishedText]]:
     """Finished texts that the configuration asks for: the document's own, which come first, and a memory's."""
     found = {"file": document.finished} if config.adapt_to_file else {}

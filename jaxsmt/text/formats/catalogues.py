@@ -70,11 +70,10 @@ class PoFile:
         headers = (entry.fields.get("msgstr", "") for entry in self.entries if entry.fields.get("msgid") == "")
         return header_language(next(headers, ""))
 
-
-def read_po(path: str | Path) -> Iterator[tuple[str, str]]:
-    """The (msgid, msgstr) pairs of a PO file, in the order of the file."""
-    for entry in parse_po(path).entries:
-        yield from entry.pairs()
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """The (msgid, msgstr) pairs, in the order of the file."""
+        for entry in self.entries:
+            yield from entry.pairs()
 
 
 def parse_po(path: str | Path) -> PoFile:
