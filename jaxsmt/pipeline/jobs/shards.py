@@ -86,10 +86,10 @@ class ShardedText:
     def join(self) -> bool:
         """Writes the outputs if all shards are there, and removes these; whether it is done, by this job or another."""
         while self.folder.is_dir():
-            if self.missing():
-                return not self.folder.is_dir()
             with claimed(self.folder) as other:
-                if other is None and not self.missing():
+                if other is None and self.folder.is_dir():  # nobody is joining or removing them
+                    if self.missing():
+                        return False
                     self._write()
                     remove(self.folder)
                     log.info("%d shards are joined in '%s'", self.config.shards, self.config.output)
