@@ -20,14 +20,14 @@ from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.config.keys import register_all_schemas
 from jaxsmt.pipeline.config.launch import _explain_batch, explain
 from jaxsmt.pipeline.jobs import processes
-from jaxsmt.pipeline.jobs.parts import PartLabels, shard_bounds
+from jaxsmt.pipeline.jobs.parts import PartLabels, num_filled, shard_bounds
 from jaxsmt.pipeline.jobs.shards import OUTPUTS
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import compose_config, files_below, train_config, write_corpus
 from tests.slurm_machine import missing_programs, slurm_machine
 
 QUICK = ("align=ibm1", "align.ibm1_iterations=2", "lm=trigram", "translate=[]")
-NUM_LINES = 23
+NUM_LINES = 523  # two blocks
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
     train(train_config(folder, [*write_corpus(folder / "corpus"), *QUICK]))
     demo = generate_demo()
     kitchen, travel = ([demo[domain]["train"][row][0] for row in range(8)] for domain in ("kitchen", "travel"))
-    lines = [*kitchen, *["Xylophone"] * 8, *travel[:7]]  # the words in the middle are of no kind by themselves
+    lines = [*kitchen, *["Xylophone"] * 500, *travel[:7], *kitchen]  # the words in the middle are of no kind
     write_text(folder / "in", "".join(line + "\n" for line in lines))
     decode(asked(folder, folder / "whole"))
     return folder
@@ -59,9 +59,9 @@ def test_what_is_compared_says_something(folder):
     assert set(whole) == {*OUTPUTS, "explain_output.jsonl"} - {"explain_output"}
     assert len(set(whole["labels_output"].split())) == 2
     assert whole["output"].count(b"\n") == NUM_LINES
-    assert b"8\tXylophone\n" in whole["unknown_words"]
-    assert b'{"line": 22,' in whole["explain_output.jsonl"]
-    assert whole["nbest_output"].rstrip().split(b"\n")[-1].startswith(b"22 ||| ")
+    assert b"500\tXylophone\n" in whole["unknown_words"]
+    assert b'{"line": 522,' in whole["explain_output.jsonl"]
+    assert whole["nbest_output"].rstrip().split(b"\n")[-1].startswith(b"522 ||| ")
 
 
 def test_shards_in_any_order_are_joined_by_the_last_one(folder, tmp_path):
@@ -79,9 +79,9 @@ def test_processes_of_this_machine(folder, tmp_path):
 
 
 def test_labels_are_found_with_an_eye_on_the_whole_block(folder, tmp_path, monkeypatch):
-    """Blocks of seven lines, and shards that cut them: lines have the labels that they have without shards."""
+    """Blocks of a hundred lines, and one or two of them in a shard."""
     for room in ("model.source_text", "pipeline.jobs.parts"):
-        monkeypatch.setattr(f"jaxsmt.{room}.LINES_PER_BLOCK", 7)
+        monkeypatch.setattr(f"jaxsmt.{room}.LINES_PER_BLOCK", 100)
     decode(asked(folder, tmp_path / "whole"))
     for shard in (1, 2, 3, 4):
         decode(asked(folder, tmp_path / "joined", "shards=4", f"shard={shard}"))
@@ -162,8 +162,8 @@ def test_what_cannot_be_cut_is_told_before_any_work(folder, tmp_path, given, sen
 
 
 def test_a_shard_holds_its_text_in_memory(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(decoding, "MOST_KNOWN", 4)
-    with pytest.raises(UserError, match=r"leaves 11 lines to each.*: give shards=7 or more"):
+    monkeypatch.setattr(decoding, "MOST_KNOWN", 499)
+    with pytest.raises(UserError, match=r"leaves 500 lines to each.*: give shards=3 or more"):
         decode(asked(folder, tmp_path, "shards=2", "shard=1"))
 
 
@@ -172,9 +172,11 @@ def test_a_shard_holds_its_text_in_memory(folder, tmp_path, monkeypatch):
 def test_shards_are_all_lines_in_order(num_lines, num_shards):
     bounds = [shard_bounds(num_lines, num_shards, shard) for shard in range(1, num_shards + 1)]
     assert [place for first, last in bounds for place in range(first, last)] == list(range(num_lines))
-    if num_lines >= num_shards * LINES_PER_BLOCK:
-        assert all(first % LINES_PER_BLOCK == 0 for first, _ in bounds)
-        assert min(last - first for first, last in bounds) > 0
+    sizes = [last - first for first, last in bounds]
+    assert all(first % LINES_PER_BLOCK == 0 or first == num_lines for first, _ in bounds)
+    filled = num_filled(num_lines, num_shards)
+    assert all(sizes[:filled]) or num_lines == 0
+    assert not any(sizes[filled:])
 
 
 def test_labels_of_a_part_have_their_place_in_the_whole():

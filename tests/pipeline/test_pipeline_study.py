@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.pipeline.config.rooms import plain
+from jaxsmt.pipeline.experiments.systems import as_value
 from jaxsmt.pipeline.jobs.mattering import explained_shares
 from jaxsmt.pipeline.jobs.space import SearchChoices, SearchRange, read_space
 from jaxsmt.pipeline.jobs.study import SettingsStudy, TriedSettings
@@ -85,7 +86,7 @@ def test_our_own_spaces_are_of_keys_that_trainings_have(name):
             "train", [*told, *(f"{own.key}={end[place]}" for own, end in zip(space, ends, strict=True))]
         )
         found = [OmegaConf.select(config, own.key) for own in space if own.key != "mixture"]
-        assert [str(value) for value in found] == [
+        assert [as_value(value) for value in found] == [
             str(end[place]) for own, end in zip(space, ends, strict=True) if own.key != "mixture"
         ]
 
@@ -186,6 +187,7 @@ with study.next_trial() as trial:
             trial.score = 2.0
         with study.next_trial() as trial:
             assert trial is None
+        assert study.num_running() == 1
     finally:
         other.kill()
         other.wait()

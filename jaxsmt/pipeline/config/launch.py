@@ -39,6 +39,7 @@ from jaxsmt.pipeline.config.folder import conf_folder, own_folder
 FULL_ERROR = "HYDRA_FULL_ERROR"
 DEBUG = "debug=true"
 BATCH_JOB = "SUBMITIT_EXECUTOR"  # what submitit sets in the environment of its jobs
+_until_started = ExitStack()  # here, and not where jobs are made: these may be sent to another machine
 YAML_ERRORS = "yaml.error"  # the module of all that OmegaConf's parser raises
 
 
@@ -64,19 +65,19 @@ def launch(
     os.environ[FULL_ERROR] = "1"  # lets Hydra's exceptions through to us
     Plugins.instance().register(WorkingFolder)
 
-    is_started, until_started = False, ExitStack()
+    is_started = False
 
     def task(config: DictConfig) -> Any:
         nonlocal is_started
-        until_started.close()
+        _until_started.close()
         with _in_a_sentence(wants_traceback, keys):  # Hydra would add a line of its own
             check_against_schema(config, schema)
         is_started = True
         return run_job(job, config)
 
     try:
-        with until_started, _in_a_sentence(wants_traceback, keys, lambda: not is_started):
-            until_started.enter_context(stopped_at_once())  # Hydra forgets it where it looks for files
+        with _until_started, _in_a_sentence(wants_traceback, keys, lambda: not is_started):
+            _until_started.enter_context(stopped_at_once())  # Hydra forgets it where it looks for files
             sys.argv = [arguments[0], *readable(arguments[1:], schema)]  # where Hydra looks
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)(task)()
     finally:

@@ -46,14 +46,19 @@ class TextPart:
     first: int
 
 
-def shard_bounds(num_lines: int, num_shards: int, shard: int) -> tuple[int, int]:
-    """The first line of a shard (from 1) and the one behind its last.
+def num_filled(num_lines: int, num_shards: int) -> int:
+    """How many of the shards have lines, at least one: each has whole blocks."""
+    return max(min(num_shards, math.ceil(num_lines / LINES_PER_BLOCK)), 1)
 
-    Where there are enough lines, shards are whole blocks, and so lines are in the same batches as without shards.
+
+def shard_bounds(num_lines: int, num_shards: int, shard: int) -> tuple[int, int]:
+    """The first line of a shard (from 1) and the one behind its last; shards that are too many have none.
+
+    Shards are whole blocks, so that lines are in the same batches as without: last digits of scores depend on them.
     """
-    step = LINES_PER_BLOCK if num_lines >= num_shards * LINES_PER_BLOCK else 1
-    num_steps = math.ceil(num_lines / step)
-    first, last = (min(num_steps * place // num_shards * step, num_lines) for place in (shard - 1, shard))
+    num_blocks, filled = math.ceil(num_lines / LINES_PER_BLOCK), num_filled(num_lines, num_shards)
+    places = (min(place, filled) for place in (shard - 1, shard))
+    first, last = (min(num_blocks * place // filled * LINES_PER_BLOCK, num_lines) for place in places)
     return first, last
 
 

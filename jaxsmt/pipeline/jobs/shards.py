@@ -19,11 +19,14 @@ from omegaconf import DictConfig, OmegaConf
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import MANIFEST, atomic_file, fingerprint_file, is_special, remove
 from jaxsmt.common.progress import log
+from jaxsmt.model.source_text import LINES_PER_BLOCK
 from jaxsmt.pipeline.config.rooms import plain
+from jaxsmt.pipeline.jobs.parts import num_filled
 from jaxsmt.pipeline.jobs.processes import run_processes
 from jaxsmt.pipeline.standard import STANDARD, unknown_lines
 from jaxsmt.pipeline.store import WAIT_SECONDS, Store, claimed
 from jaxsmt.pipeline.translating.opening import document_format
+from jaxsmt.text.streams import count_lines
 
 MOST_SHARDS = 10_000
 UNKNOWN = "unknown_words"
@@ -43,6 +46,11 @@ class ShardedText:
     def folder(self) -> Path:
         """Where finished shards are until they are joined."""
         return Path(f"{self.config.output}.shards")
+
+    @cached_property
+    def number(self) -> int:
+        """How many shards there are that have lines."""
+        return num_filled(count_lines(self.config.input), self.config.shards)
 
     @property
     def files(self) -> dict[str, str]:
@@ -65,7 +73,7 @@ class ShardedText:
 
     def missing(self) -> list[int]:
         """Shards that are not done."""
-        return [shard for shard in range(1, self.config.shards + 1) if not self.place(shard).is_dir()]
+        return [shard for shard in range(1, self.number + 1) if not self.place(shard).is_dir()]
 
     def run(self, shard: int, translate_fn: TranslateFn) -> None:
         """Translates one shard, if nobody has."""
@@ -86,20 +94,20 @@ class ShardedText:
     def join(self) -> bool:
         """Writes the outputs if all shards are there, and removes these; whether it is done, by this job or another."""
         while self.folder.is_dir():
-            if self.missing():
-                return not self.folder.is_dir()
             with claimed(self.folder) as other:
-                if other is None and not self.missing():
+                if other is None and self.folder.is_dir():  # nobody is joining or removing them
+                    if self.missing():
+                        return False
                     self._write()
                     remove(self.folder)
-                    log.info("%d shards are joined in '%s'", self.config.shards, self.config.output)
+                    log.info("%d shards are joined in '%s'", self.number, self.config.output)
             if other is not None:
                 time.sleep(WAIT_SECONDS)
         return True
 
     def _write(self) -> None:
         """All outputs, which appear together when all are whole."""
-        folders = [self.place(shard) for shard in range(1, self.config.shards + 1)]
+        folders = [self.place(shard) for shard in range(1, self.number + 1)]
         with ExitStack() as stack:
             for key, name in self.files.items():
                 path = stack.enter_context(atomic_file(self.config[key]))
@@ -120,15 +128,20 @@ def translate_shards(config: DictConfig, translate_fn: TranslateFn) -> None:
     """Translates one shard or, in processes of this machine, all that are not done; the last one joins them."""
     check_shards(config)
     work = ShardedText(config)
+    if work.number < config.shards:
+        cut = f"the text is cut every {LINES_PER_BLOCK} lines"
+        log.info("%s, so %d of %d shards have lines", cut, work.number, config.shards)
+    if config.shard is not None and config.shard > work.number:
+        return
     if config.shard is not None:
         work.run(config.shard, translate_fn)
         if not work.join():
             left = len(work.missing())
-            log.info("shard %d is done; %d of %d are still to come", config.shard, left, config.shards)
+            log.info("shard %d is done; %d of %d are still to come", config.shard, left, work.number)
         return
     missing = work.missing()
-    if len(missing) < config.shards:
-        log.info("%d of %d shards are done already", config.shards - len(missing), config.shards)
+    if len(missing) < work.number:
+        log.info("%d of %d shards are done already", work.number - len(missing), work.number)
     told = {**plain(config), "quiet": True}
     failed = run_processes("decode", {shard: {**told, "shard": shard} for shard in missing}, config.processes)
     if failed or not work.join():
@@ -171,7 +184,7 @@ def _counted(parts: list[Path]) -> Counter[str]:
 
 
 def _failure(work: ShardedText, failed: Mapping[int, str]) -> str:
-    number, missing = work.config.shards, work.missing()
+    number, missing = work.number, work.missing()
     if not failed:
         return f"shards {', '.join(map(str, missing))} have gone meanwhile: give the same command again"
     shard, why = next(iter(failed.items()))
