@@ -86,12 +86,14 @@ def launch(
 
 
 def check_against_schema(config: DictConfig, schema: DictConfig) -> None:
-    """Refuses keys that were added by force and do not exist, or that lost their type when they were removed (~key)."""
+    """Refuses keys that were added by force and do not exist, or that lost type (~key, then ++key=…) or value (???)."""
     known = [str(key) for key in schema]  # `in` does not see those that have no value yet
     for key in map(str, config):
         if key not in known:
             raise UserError(f"unknown configuration key '{key}'{nearest(key, known)}")
     OmegaConf.merge(schema, config)
+    for key in sorted(OmegaConf.missing_keys(config) - OmegaConf.missing_keys(schema)):
+        raise UserError(f"{key} is '???', which stands for a value that is not there: give one")
 
 
 def run_job(job: Callable[[DictConfig], Any], config: DictConfig) -> Any:
