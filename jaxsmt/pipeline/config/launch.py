@@ -39,7 +39,7 @@ from jaxsmt.pipeline.config.folder import conf_folder, own_folder
 FULL_ERROR = "HYDRA_FULL_ERROR"
 DEBUG = "debug=true"
 BATCH_JOB = "SUBMITIT_EXECUTOR"  # what submitit sets in the environment of its jobs
-_until_started = ExitStack()  # here, and not where jobs are made: these may be sent to another machine
+_until_started = ExitStack()  # of this process
 YAML_ERRORS = "yaml.error"  # the module of all that OmegaConf's parser raises
 
 
@@ -69,7 +69,7 @@ def launch(
 
     def task(config: DictConfig) -> Any:
         nonlocal is_started
-        _until_started.close()
+        _let_start()
         with _in_a_sentence(wants_traceback, keys):  # Hydra would add a line of its own
             check_against_schema(config, schema)
         is_started = True
@@ -83,6 +83,11 @@ def launch(
     finally:
         if set_before is None:
             del os.environ[FULL_ERROR]
+
+
+def _let_start() -> None:
+    """A function of its own: what jobs use themselves is sent along with them where they run on another machine."""
+    _until_started.close()
 
 
 def check_against_schema(config: DictConfig, schema: DictConfig) -> None:
