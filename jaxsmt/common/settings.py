@@ -83,7 +83,7 @@ def check_ranges(settings: Any, group: str, ranges: Mapping[str, Bounds]) -> Non
     """Each of the named settings that is not None, or each part of it, lies in its range, both ends included."""
     for name, (least, most) in ranges.items():
         for value in _parts(getattr(settings, name)):
-            if value is not None and not (isinstance(value, int | float) and least <= value <= most):
+            if value is not None and not _is_within(value, least, most):
                 where = f"from {_shown(least)} to {_shown(most)}" if most < math.inf else f"of at least {_shown(least)}"
                 raise SettingError(group, name, f"is {value}: give a number {where}")
 
@@ -92,8 +92,16 @@ def check_positive(settings: Any, group: str, names: Iterable[str]) -> None:
     """Each of the named settings that is not None is a finite number above 0."""
     for name in names:
         value = getattr(settings, name)
-        if value is not None and not (isinstance(value, int | float) and 0 < value < math.inf):
+        if value is not None and not (_is_within(value, 0, math.inf) and 0 < value < math.inf):
             raise SettingError(group, name, f"is {value}: give a number above 0")
+
+
+def _is_within(value: Any, least: float, most: float) -> bool:
+    """Whether a value is a number in a range; lists and words are none."""
+    try:
+        return bool(least <= value <= most)
+    except TypeError:
+        return False
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
