@@ -9,7 +9,7 @@ from hydra import initialize_config_dir
 from omegaconf import OmegaConf
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.pipeline.commands.experiment import experiment, experiment_corpus
+from jaxsmt.pipeline.commands.experiment import check_told, experiment, experiment_corpus
 from jaxsmt.pipeline.commands.train import corpus_sources
 from jaxsmt.pipeline.config.folder import choices_of, conf_folder
 from jaxsmt.pipeline.experiments.adaptation import AdaptationConfig
@@ -84,6 +84,13 @@ def test_values_become_overrides():
     assert as_overrides(values) == ["a=1", "b.c=[1,null,x]", "b.d=true", "tune=mert"]
     config = compose_config("experiment", ["train.tune=mert", "train.loop.max_iterations=3"])
     assert as_overrides(config.train) == ["tune=mert", "loop.max_iterations=3"]
+
+
+def test_a_choice_and_its_key_are_not_both_told():
+    check_told(["train.align=ibm1", "train.text.case=lower", "corpus=files", "corpus.name=x", "train.align_it=1"])
+    for told in (["train.align=ibm1", "train.align.ibm1_iterations=2"], ["+train.lm.order=3", "train.lm=trigram"]):
+        with pytest.raises(UserError, match=r"are both given, and one would take the other's place"):
+            check_told(told)
 
 
 def test_the_demo_has_fewer_and_smaller_systems():

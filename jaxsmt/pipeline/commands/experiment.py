@@ -2,10 +2,13 @@
 
 import json
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
+from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
 from jaxsmt.common.settings import from_values
@@ -28,6 +31,7 @@ from jaxsmt.pipeline.experiments.tables import ResultTable, as_json, as_tsv, out
 
 def experiment(config: DictConfig) -> float:
     """Runs all systems, prints and writes tables and the page; returns the share of directions that are the same."""
+    check_told(HydraConfig.get().overrides.task if HydraConfig.initialized() else ())
     chosen = read_experiment(config.experiment)
     corpus = experiment_corpus(config, chosen)
     if corpus.demo:
@@ -49,6 +53,18 @@ def experiment(config: DictConfig) -> float:
     write_text(config.page, page(chosen, str(corpus.name), _command(config), tables, found))
     log.info("page: %s", config.page)
     return sum(outcome.is_same for outcome in found) / len(found) if found else 0.0
+
+
+def check_told(overrides: Iterable[str]) -> None:
+    """Refuses a choice and a key of it both below `train`, where the later one would take the other's place unsaid."""
+    keys = [override.split("=", 1)[0].lstrip("+~") for override in overrides]
+    for key in keys:
+        for other in keys:
+            if key.startswith("train.") and other.startswith(f"{key}."):
+                raise UserError(
+                    f"{key} and {other} are both given, and one would take the other's place: put them into the train "
+                    "of an experiment of your own, conf/experiment/mine.yaml, as a list"
+                )
 
 
 def experiment_corpus(config: DictConfig, chosen: Experiment) -> DictConfig:
