@@ -19,7 +19,7 @@ from jaxsmt.pipeline.config.keys import known_keys
 from jaxsmt.pipeline.config.launch import explain
 from jaxsmt.pipeline.config.rooms import plain, room_config
 from jaxsmt.pipeline.experiments.systems import as_overrides, last_words, trained
-from jaxsmt.pipeline.jobs.space import Dimension, SearchChoices, read_space
+from jaxsmt.pipeline.jobs.space import Dimension, read_space
 from jaxsmt.pipeline.jobs.study import AskedTrial, SettingsStudy
 from jaxsmt.pipeline.jobs.study_config import StudyConfig
 from jaxsmt.pipeline.jobs.study_page import best_of, trials_table, write_results
@@ -58,7 +58,7 @@ def sweep(config: DictConfig) -> float:
 
 def check_space(space: Sequence[Dimension], told: Sequence[str]) -> None:
     """Raises UserError for keys that a training does not have, and for choices that there are not."""
-    ends = {own.key: own.values if isinstance(own, SearchChoices) else (own.low, own.high) for own in space}
+    ends = {own.key: own.tried_first for own in space}
     first = {key: values[0] for key, values in ends.items()}
     for changed in [{}, *({key: value} for key, values in ends.items() for value in values[1:])]:
         try:

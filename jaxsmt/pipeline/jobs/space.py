@@ -18,6 +18,11 @@ class SearchChoices:
     key: str
     values: tuple[str, ...]
 
+    @property
+    def tried_first(self) -> tuple[str, ...]:
+        """Values that a check tries: all."""
+        return self.values
+
 
 @dataclass(frozen=True)
 class SearchRange:
@@ -27,6 +32,11 @@ class SearchRange:
     low: float
     high: float
     is_log: bool = False
+
+    @property
+    def tried_first(self) -> tuple[float, ...]:
+        """Values that a check tries: both ends."""
+        return self.low, self.high
 
     @property
     def is_whole(self) -> bool:

@@ -23,11 +23,16 @@ MOST_PAIRS = 300
 
 
 class _Found(NamedTuple):
-    """What sentences use of a component: rows of source sides [s], pairs [p] and target sides [t], ascending."""
+    """What sentences use of a component: rows of source sides [s] and pairs [p], ascending; target_index: [p]."""
 
     sides: np.ndarray
     pairs: np.ndarray
-    targets: np.ndarray
+    target_index: np.ndarray
+
+    @property
+    def targets(self) -> np.ndarray:
+        """[t] rows of target sides, ascending."""
+        return sorted_distinct(self.target_index)
 
 
 @dataclass(frozen=True)
@@ -91,22 +96,21 @@ class RuleTables:
             side = find_rows(rules.source_sides, own_source[part.source_sides])[part.source_index]
             target = find_rows(rules.target_sides, own_target[part.target_sides])[part.target_index]
             known = np.flatnonzero((side != NOT_THERE) & (target != NOT_THERE))
-            first, last = narrowed(rules.target_index, *pairs_of_sides(rules, side[known]), target[known])
+            first, last = narrowed(rules.target_index, *bounds_of_sides(rules, side[known]), target[known])
             rows.append(first[first < last])
             sides.append(side[side != NOT_THERE])  # another component may have the pair, and this one's c(s) counts too
         pairs = sorted_distinct(np.concatenate(rows))
-        targets = sorted_distinct(take_rows(rules.target_index, pairs))
-        return _Found(sorted_distinct(np.concatenate(sides)), pairs, targets)
+        return _Found(sorted_distinct(np.concatenate(sides)), pairs, take_rows(rules.target_index, pairs))
 
     def _of_sentences(self, number: int, sentences: Ragged) -> _Found:
         rules, own = self.components[number].rules, self.source.back[number]
         sides = matching_sides(rules.source_sides, Ragged(own[sentences.values], sentences.offsets))
-        first, last = pairs_of_sides(rules, sides)
+        first, last = bounds_of_sides(rules, sides)
         pairs, side = ranges(first, last - first)
         if self.most_pairs is not None and (last - first).max(initial=0) > self.most_pairs:
             order = np.lexsort((pairs, -take_rows(rules.joint_counts, pairs), side))
             pairs = np.sort(pairs[order[ranks_in_runs(side) < self.most_pairs]])
-        return _Found(sides, pairs, sorted_distinct(take_rows(rules.target_index, pairs)))
+        return _Found(sides, pairs, take_rows(rules.target_index, pairs))
 
     def _target_sides(self, found: Sequence[_Found]) -> list[np.ndarray]:
         """[T_d, Lt] ids of all: what other components may know of each one's targets, gaps in either order."""
@@ -121,16 +125,17 @@ class RuleTables:
         """The pairs that were found, and of all target sides those that the component has."""
         rules, own = self.components[number].rules, self.target.back[number]
         others = [part for place, part in enumerate(targets) if place != number]
-        others.append(targets[number][len(found.targets) :])  # its own with gaps in the other order
+        own_targets = found.targets
+        others.append(targets[number][len(own_targets) :])  # its own with gaps in the other order
         known = find_rows(rules.target_sides, own[np.concatenate(others)])
-        target_rows = sorted_distinct(np.concatenate([found.targets, known[known != NOT_THERE]]))
+        target_rows = sorted_distinct(np.concatenate([own_targets, known[known != NOT_THERE]]))
         orientations = rules.orientation_counts
         source_index = np.searchsorted(found.sides, take_rows(rules.source_index, found.pairs))
         return RuleCounts(
             source_sides=take_rows(rules.source_sides, found.sides),
             target_sides=take_rows(rules.target_sides, target_rows),
             source_index=source_index.astype(np.int32),
-            target_index=np.searchsorted(target_rows, take_rows(rules.target_index, found.pairs)).astype(np.int32),
+            target_index=np.searchsorted(target_rows, found.target_index).astype(np.int32),
             joint_counts=take_rows(rules.joint_counts, found.pairs),
             source_counts=take_rows(rules.source_counts, found.sides),
             target_counts=take_rows(rules.target_counts, target_rows),
@@ -155,7 +160,7 @@ class RuleTables:
         return replace(lexical, word_pairs=lexical.word_pairs[rows], joint_counts=lexical.joint_counts[rows])
 
 
-def pairs_of_sides(rules: RuleCounts, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def bounds_of_sides(rules: RuleCounts, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first pair of source sides [N], and the one behind the last [N]."""
     kind = rules.source_index.dtype  # of any other kind numpy would make the table first
     first, last = (np.searchsorted(rules.source_index, (sides + more).astype(kind)) for more in (0, 1))
