@@ -59,10 +59,12 @@ class ChartDecoder:
     config: SearchConfig
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
     tiles: ChartTiles = field(default_factory=chart_tiles)
+    copies: Replicas[tuple[SearchLm, ...]] | None = None  # of the language models, from a search with other rules
 
     def with_rules(self, rules: RuleModel) -> "ChartDecoder":
         """The same search with other rules of the same words; what is decoded is counted together."""
-        return replace(self, rules=rules, targets=tuple(own.for_grammar(rules.grammar) for own in self.targets))
+        targets = tuple(own.for_grammar(rules.grammar) for own in self.targets)
+        return replace(self, rules=rules, targets=targets, copies=self._replicas)
 
     @cached_property
     def lms(self) -> tuple[SearchLm, ...]:
@@ -105,7 +107,7 @@ class ChartDecoder:
 
     @cached_property
     def _replicas(self) -> Replicas[tuple[SearchLm, ...]]:
-        return Replicas(self.lms)
+        return self.copies or Replicas(self.lms)
 
     def _decode(
         self, whole: MatchedRequest, sizes: Sizes | None, lms: tuple[SearchLm, ...], rows: np.ndarray

@@ -69,12 +69,13 @@ class StackDecoder:
     config: SearchConfig
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
     operations: "PhraseOperations | None" = None  # an operation sequence model; its weight is the last of those of `lm`
+    copies: Replicas[tuple[SearchLm, ...]] | None = None  # of the language models, from a search with other phrases
 
     def with_rules(self, rules: RuleModel) -> "StackDecoder":
         """The same search with other phrases of the same words; what is decoded is counted together."""
         targets = tuple(own.for_grammar(rules.grammar) for own in self.targets)
         operations = None if self.operations is None else self.operations.for_grammar(rules.grammar)
-        return replace(self, rules=rules, targets=targets, operations=operations)
+        return replace(self, rules=rules, targets=targets, operations=operations, copies=self._replicas)
 
     @cached_property
     def lms(self) -> tuple[SearchLm, ...]:
@@ -122,7 +123,7 @@ class StackDecoder:
 
     @cached_property
     def _replicas(self) -> Replicas[tuple[SearchLm, ...]]:
-        return Replicas(self.lms[: len(self.targets)])
+        return self.copies or Replicas(self.lms[: len(self.targets)])
 
     def _decode(
         self, whole: MatchedRequest, batch_size: int | None, lms: tuple[SearchLm, ...], rows: np.ndarray
