@@ -1,12 +1,11 @@
 """What mattered in a sweep: how much of the scores' variance each key explains by itself."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxsmt.pipeline.jobs.space import Dimension, SearchChoices
+from jaxsmt.pipeline.jobs.space import Dimension
 from jaxsmt.pipeline.jobs.study import DONE, TriedSettings
 
 FEWEST = 4  # trials that say anything
@@ -26,18 +25,11 @@ def explained_shares(space: Sequence[Dimension], tried: Sequence[TriedSettings])
     return dict(sorted(shares.items(), key=lambda item: (-item[1], item[0])))
 
 
-def position(own: Dimension, value: Any) -> float:
-    """Where a value is on the axis of its key."""
-    if isinstance(own, SearchChoices):
-        return float(own.values.index(value))
-    return math.log10(value) if own.is_log else float(value)
-
-
 def _columns(own: Dimension, values: Sequence[Any]) -> np.ndarray:
     """[B, F]: what scores are regressed on, besides a constant."""
-    places = np.array([position(own, value) for value in values])
+    places = np.array([own.position(value) for value in values])
     distinct = np.unique(places)
-    if isinstance(own, SearchChoices) or len(distinct) < 3:
+    if not own.has_order or len(distinct) < 3:
         return (places[:, None] == distinct[1:]).astype(np.float64)
     scaled = (places - places.mean()) / places.std()
     return np.stack([scaled, scaled**2], 1)

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.pipeline.experiments.systems import as_value
+from jaxsmt.pipeline.page.pictures import ticks
 
 WORDS = ("low", "high", "log", "choices")
 
@@ -17,11 +18,24 @@ class SearchChoices:
 
     key: str
     values: tuple[str, ...]
+    has_order: ClassVar[bool] = False
 
     @property
     def tried_first(self) -> tuple[str, ...]:
         """Values that a check tries: all."""
         return self.values
+
+    def position(self, value: str) -> float:
+        """Where a value is on the axis of its key."""
+        return float(self.values.index(value))
+
+    def labels(self) -> dict[float, str]:
+        """What stands below the axis."""
+        return {float(place): value for place, value in enumerate(self.values)}
+
+    def distribution(self, kinds: Any) -> Any:
+        """For Optuna; kinds: its distributions."""
+        return kinds.CategoricalDistribution(self.values)
 
 
 @dataclass(frozen=True)
@@ -32,6 +46,7 @@ class SearchRange:
     low: float
     high: float
     is_log: bool = False
+    has_order: ClassVar[bool] = True
 
     @property
     def tried_first(self) -> tuple[float, ...]:
@@ -41,6 +56,23 @@ class SearchRange:
     @property
     def is_whole(self) -> bool:
         return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def position(self, value: float) -> float:
+        """Where a value is on the axis of its key."""
+        return math.log10(value) if self.is_log else float(value)
+
+    def labels(self) -> dict[float, str]:
+        """What stands below the axis."""
+        if not self.is_log:
+            found = ticks(self.low, self.high)
+            return {value: f"{value:g}" for value in found if not self.is_whole or value == int(value)}
+        ends = self.position(self.low), self.position(self.high)
+        return {value: f"{10**value:.3g}" for value in (ends[0], sum(ends) / 2, ends[1])}
+
+    def distribution(self, kinds: Any) -> Any:
+        """For Optuna; kinds: its distributions."""
+        kind = kinds.IntDistribution if self.is_whole else kinds.FloatDistribution
+        return kind(self.low, self.high, log=self.is_log)
 
 
 Dimension = SearchChoices | SearchRange

@@ -19,7 +19,7 @@ import numpy as np
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.integrity.owners import heartbeat
 from jaxsmt.common.progress import log
-from jaxsmt.pipeline.jobs.space import Dimension, SearchChoices
+from jaxsmt.pipeline.jobs.space import Dimension
 from jaxsmt.pipeline.jobs.study_config import StudyConfig
 from jaxsmt.pipeline.store import WAIT_SECONDS, claim_file, claimed
 from jaxsmt.tune.loop import NotWorthIt
@@ -153,7 +153,8 @@ class SettingsStudy:
             if number > self.config.trials:
                 return None
             self._study.sampler = self._sampler(number)
-            trial = self._study.ask({own.key: _distribution(own) for own in self.space})
+            kinds = optuna_library().distributions
+            trial = self._study.ask({own.key: own.distribution(kinds) for own in self.space})
             trial.set_user_attr(NUMBER, number)
             folder = self.folder / "trials" / str(number)
             folder.parent.mkdir(parents=True, exist_ok=True)
@@ -196,14 +197,6 @@ def optuna_library() -> Any:
         raise UserError("a sweep needs Optuna, which is not installed: pip install 'jaxsmt[sweep]'") from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
-
-
-def _distribution(own: Dimension) -> Any:
-    kinds = optuna_library().distributions
-    if isinstance(own, SearchChoices):
-        return kinds.CategoricalDistribution(own.values)
-    kind = kinds.IntDistribution if own.is_whole else kinds.FloatDistribution
-    return kind(own.low, own.high, log=own.is_log)
 
 
 @contextmanager

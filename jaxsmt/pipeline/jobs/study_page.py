@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from jaxsmt.common.files import write_text
-from jaxsmt.pipeline.jobs.mattering import explained_shares, position
-from jaxsmt.pipeline.jobs.space import Dimension, SearchChoices
+from jaxsmt.pipeline.jobs.mattering import explained_shares
+from jaxsmt.pipeline.jobs.space import Dimension
 from jaxsmt.pipeline.jobs.study import DONE, TriedSettings
 from jaxsmt.pipeline.page.markup import Html, document, section, tag
-from jaxsmt.pipeline.page.pictures import bars, cloud, ticks
+from jaxsmt.pipeline.page.pictures import bars, cloud
 from jaxsmt.pipeline.page.run_page import REPORT
 from jaxsmt.pipeline.page.style import STYLE
 from jaxsmt.pipeline.page.tables import table
@@ -94,17 +94,6 @@ def _trials_section(space: Sequence[Dimension], tried: Sequence[TriedSettings]) 
 def _cloud(own: Dimension, tried: Sequence[TriedSettings]) -> Html:
     """BLEU over the values of one key, the best trial with a ring."""
     done, best = [trial for trial in tried if trial.state == DONE], best_of(tried)
-    points = [(position(own, trial.values[own.key]), trial.score or 0.0) for trial in done]
+    points = [(own.position(trial.values[own.key]), trial.score or 0.0) for trial in done]
     title = f"BLEU by {own.key}"
-    return cloud(points, _labels(own), [trial is best for trial in done], title, own.key, "BLEU")
-
-
-def _labels(own: Dimension) -> dict[float, str]:
-    """What stands below the axis of a key."""
-    if isinstance(own, SearchChoices):
-        return {float(place): value for place, value in enumerate(own.values)}
-    if not own.is_log:
-        found = ticks(own.low, own.high)
-        return {value: f"{value:g}" for value in found if not own.is_whole or value == int(value)}
-    ends = position(own, own.low), position(own, own.high)
-    return {value: f"{10**value:.3g}" for value in (ends[0], sum(ends) / 2, ends[1])}
+    return cloud(points, own.labels(), [trial is best for trial in done], title, own.key, "BLEU")

@@ -12,16 +12,11 @@ NAME, NUMBER, TEXT = "name", "number", "text"
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell with a colour behind it: share, 0 to 1."""
+    """A cell with a colour behind it: share, 0 to 1; or a name that several rows have."""
 
     text: Any
     share: float | None = None
-
-
-@dataclass(frozen=True)
-class _SharedName:
-    name: Any
-    num_rows: int
+    num_rows: int = 1
 
 
 def table(
@@ -63,7 +58,7 @@ def _sharing(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     made: list[list[Any]] = []
     for name, group in groupby(rows, key=lambda row: row[0]):
         own = [list(row) for row in group]
-        made.append([_SharedName(name, len(own)), *own[0][1:]])
+        made.append([Cell(name, num_rows=len(own)), *own[0][1:]])
         made += [[None, *row[1:]] for row in own[1:]]
     return made
 
@@ -71,11 +66,9 @@ def _sharing(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
 def _cell(value: Any, kind: str) -> Html | None:
     if value is None:
         return None
-    if isinstance(value, _SharedName):
-        return tag("th", value.name, scope="row", rowspan=value.num_rows if value.num_rows > 1 else None)
-    if kind == NAME:
-        return tag("th", value, scope="row")
     cell = value if isinstance(value, Cell) else Cell(value)
+    if kind == NAME:
+        return tag("th", cell.text, scope="row", rowspan=cell.num_rows if cell.num_rows > 1 else None)
     if cell.share is not None:
         return tag("td", cell.text, class_="heat", style=f"--share:{min(max(cell.share, 0.0), 1.0):.4g}")
     return tag("td", cell.text, class_=NUMBER if kind == NUMBER else None)

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from jaxsmt.text.documents.document import FinishedText, Segment
-from jaxsmt.text.documents.units import MarkedUnit, split_units
+from jaxsmt.text.documents.units import split_units, units_of
 from jaxsmt.text.formats.catalogues import PoEntry, PoFile, parse_po
 
 _ESCAPED = {"\\": "\\", '"': '"', "\n": "n", "\t": "t", "\r": "r", "\a": "a", "\b": "b", "\f": "f", "\v": "v"}
@@ -109,7 +109,7 @@ def _field(name: str, text: str, end: bytes) -> str:
 
 
 def _units(text: str) -> list[str]:
-    return sorted(part.raw for part in split_units(text, is_c=True) if isinstance(part, MarkedUnit))
+    return sorted(unit.raw for _, unit in units_of(split_units(text, is_c=True)))
 
 
 def _line_end(line: bytes) -> bytes:
