@@ -80,7 +80,7 @@ def test_the_automaton_agrees_with_kenlm_on_the_exported_files(kenlm, mixture):
 
 
 def test_one_class_a_word_is_the_mixture_of_words(tmp_path):
-    text, found = made(tmp_path, ["lm/classes=exchange", "lm.classes.num_classes=5000", "text=lowercase",
+    text, found = made(tmp_path, ["lm/classes=exchange", "lm.classes.num_classes=1000", "text=lowercase",
                                   "lm.classes.estimation.order=3"])  # fmt: skip
     config = train_config(tmp_path / "run", ["lm=trigram"])
     words = lm_stages(Store(tmp_path / "artefacts"), text, room_config(LanguageModelConfig, config.lm))

@@ -44,7 +44,7 @@ def test_killed_at_any_moment_it_goes_on_and_gives_the_same_bytes(tmp_path):
 
 
 # one stage of each kind: every kill costs another start of the program
-KILLED_IN = ("text-kitchen", "links-", "component-travel", "lm-mixture", "mixture", "model")
+KILLED_IN = ("text-kitchen", "links-", "component-travel", "lm-mixture", "model")
 
 
 def kill_within_a_stage(command, folder, killed_in) -> str | None:

@@ -1,5 +1,7 @@
 """The schemas by the name of their command, and the keys that exist, to say what a misspelled one may mean."""
 
+from functools import cache
+
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 
@@ -15,6 +17,7 @@ def register_schema_of(name: str) -> None:
         register_all_schemas()
 
 
+@cache  # Hydra keeps them as long as the process lives
 def register_all_schemas() -> None:
     """Makes the schemas of all commands known to Hydra."""
     from jaxsmt.pipeline.config.room_schemas import register_room_schemas
