@@ -214,12 +214,35 @@ def test_a_tmx_without_the_languages_exits_with_code_1(tmp_path):
         (["+tm.tables.old=x"], "tm.tables names 'old' and tm.lexical does not"),
         (["+tm.folders.travel=x"], "two of corpus.components, tm.folders and tm.tables are called 'travel'"),
         (["links.scope=jointly"], "links.scope is 'jointly': set it to joint or separate"),
+        (["+links.further.x=5"], "links.further.x is '5': name an aligner, +align@links.further.x=diagonal"),
+        (["links=several", "extract=hiero"], "links.further has diagonal, and component 'kitchen' is hierarchical"),
+        (["links=several", "links.further.diagonal.tension=-1"], "links.further.diagonal"),
     ],
 )
 def test_wrong_values_are_named(tmp_path, overrides, sentence):
     with pytest.raises(UserError) as raised:
         train(train_config(tmp_path / "run", [*write_corpus(tmp_path / "corpus"), *QUICK, *overrides]))
     assert sentence in str(raised.value)
+
+
+def test_phrases_of_several_alignments_are_those_of_each(tmp_path):
+    corpus = write_corpus(tmp_path / "corpus")
+    aligners = {"one": ["align=ibm1"], "other": ["align=diagonal"], "both": ["align=ibm1", "links=several"]}
+    pairs, words = {}, {}
+    for name, options in aligners.items():
+        train(train_config(tmp_path / name, [*corpus, *options, "lm=trigram", "tm.export=true", "translate=[]"]))
+        tables = tmp_path / name / "moses" / "travel"
+        pairs[name] = pairs_of(tables / "phrase-table.gz")
+        words[name] = (tables / "lex.e2f").read_bytes()
+    assert pairs["one"] - pairs["other"]
+    assert pairs["other"] - pairs["one"]
+    assert pairs["both"] == pairs["one"] | pairs["other"]
+    assert words["both"] == words["one"] != words["other"]  # words are linked by the first
+
+
+def pairs_of(table):
+    with gzip.open(table, "rt", encoding="utf-8") as lines:
+        return {tuple(line.split(" ||| ")[:2]) for line in lines}
 
 
 def test_names_that_cannot_be_files_are_refused():

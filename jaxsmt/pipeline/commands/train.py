@@ -34,7 +34,7 @@ from jaxsmt.pipeline.checking.run import CheckRequest, check_training
 from jaxsmt.pipeline.class_lms import class_lm_stages
 from jaxsmt.pipeline.config.choices import Choices, read_choices
 from jaxsmt.pipeline.config.rooms import room_config
-from jaxsmt.pipeline.config.schemas import CLASS_MODEL, LanguageModelConfig, TmConfig, bitext_source
+from jaxsmt.pipeline.config.schemas import CLASS_MODEL, LanguageModelConfig, LinksConfig, TmConfig, bitext_source
 from jaxsmt.pipeline.consensus import check_consensus, with_consensus
 from jaxsmt.pipeline.evaluation import evaluate_model
 from jaxsmt.pipeline.operation_models import check_operations, weights_without_operations, with_operation_models
@@ -137,6 +137,7 @@ def check_choices(chosen: Choices, sources: Sources) -> Rescoring | None:
     """Raises UserError, before any work is done, where choices do not go together; returns what rescores, if any."""
     tuner, mixture, adapter = chosen.tuner, chosen.mixture, chosen.adapter
     check_names(sources, chosen.tm, chosen.extract)
+    check_alignments(chosen.links, chosen.extract, sources)
     for key, number in {"rule": NUM_RULE_WEIGHTS, "reordering": NUM_ORIENTATIONS}.items():
         if np.shape(getattr(chosen.weights, key)) != (number,):
             raise UserError(f"weights.{key} is {getattr(chosen.weights, key)}: give {number} numbers, [a,b,…]")
@@ -244,6 +245,16 @@ def check_names(sources: Sources, tm: TmConfig, extract: ExtractConfig) -> None:
             raise UserError(f"'{name[:40]}…' is too long to name a corpus: use at most {LONGEST_CORPUS_NAME} bytes")
         if made.count(name) > 1:
             raise UserError(f"two of corpus.components, tm.folders and tm.tables are called '{name}': rename one")
+
+
+def check_alignments(links: LinksConfig, extract: ExtractConfig, sources: Sources) -> None:
+    """Raises UserError where rules with gaps would be taken from several alignments."""
+    with_gaps = [name for name in sources["components"] if extract.of_component(name).is_hiero]
+    if links.further and with_gaps:
+        raise UserError(
+            f"links.further has {', '.join(links.further)}, and component '{with_gaps[0]}' is "
+            "hierarchical: leave links.further out, or choose extract=phrase"
+        )
 
 
 def _demo_sources(config: DictConfig, folder: Path) -> Sources:

@@ -1,12 +1,13 @@
 """What a training was told, room by room, in the rooms' own dataclasses."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from jaxsmt.adapt.consensus.config import ConsensusTraining
 from jaxsmt.align.model import AlignConfig
+from jaxsmt.common.errors import UserError
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.model.mixing import MixingConfig
 from jaxsmt.model.rescoring import RescoringTraining
@@ -47,7 +48,7 @@ def read_choices(config: DictConfig) -> Choices:
     return Choices(
         text_config(config.text),
         room_config(AlignConfig, config.align),
-        room_config(LinksConfig, config.links),
+        _links_config(config.links),
         room_config(ExtractConfig, config.extract),
         room_config(TmConfig, config.tm),
         room_config(LanguageModelConfig, config.lm),
@@ -59,3 +60,11 @@ def read_choices(config: DictConfig) -> Choices:
         adapter_config(config.adapt),
         consensus_config(config.consensus),
     )
+
+
+def _links_config(node: DictConfig) -> LinksConfig:
+    for name, own in node.further.items():
+        if not OmegaConf.is_dict(own):
+            raise UserError(f"links.further.{name} is '{own}': name an aligner, +align@links.further.{name}=diagonal")
+    further = {str(name): room_config(AlignConfig, own) for name, own in node.further.items()}
+    return replace(room_config(LinksConfig, node), further=further)

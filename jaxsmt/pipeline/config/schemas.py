@@ -80,6 +80,7 @@ class LinksConfig:
     files: Pharaoh files by component, instead of training.
     development: Pharaoh files by development set, instead of aligning them with what was trained.
     aligner: the folder of an aligner trained before, instead of training.
+    further: settings of aligners (`AlignConfig`), by names of their own, whose links phrases are taken from as well.
     export: writes all links as Pharaoh files to <output_dir>/links.
     """
 
@@ -87,6 +88,7 @@ class LinksConfig:
     files: dict[str, str] = field(default_factory=dict)
     development: dict[str, str] = field(default_factory=dict)
     aligner: str | None = None
+    further: dict[str, Any] = field(default_factory=dict)
     export: bool = False
 
     def __post_init__(self) -> None:

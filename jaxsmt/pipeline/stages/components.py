@@ -33,16 +33,18 @@ def component_stage(
         del config[key]
     config["pairs_per_source"] = tm.pairs_per_source
     inputs = {"text": text.artefact.fingerprint, "links": aligned.artefact.fingerprint}
+    inputs |= {f"links{number}": more.artefact.fingerprint for number, more in enumerate(aligned.further, 2)}
     return store.run(f"component-{text.name}", config, inputs, build)
 
 
 def count_component(text: ComponentText, aligned: TextLinks, config: ExtractConfig, scratch: Path) -> Component:
-    """Counts rules and word pairs of one aligned text."""
+    """Counts rules of one aligned text, those that any of its alignments allows, and word pairs of the first one."""
+    more = [part.links for part in aligned.further]
     sizes = len(text.source.vocabulary), len(text.target.vocabulary)
     return Component(
         text.name,
         config.kind,
-        extract_counts(text.bitext, aligned.links, config, scratch_folder=scratch),
+        extract_counts(text.bitext, aligned.links, config, more_links=more, scratch_folder=scratch),
         count_words(text.bitext, aligned.links, *sizes),
         text.source.vocabulary,
         text.target.vocabulary,

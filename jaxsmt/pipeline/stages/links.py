@@ -32,12 +32,13 @@ class TextLinks:
     artefact: Artefact
     links: Ragged  # values [T, 2] int32 (source position, target position)
     aligner: Path | None  # the folder of the aligner that made them
+    further: tuple["TextLinks", ...] = ()  # of other aligners
 
 
 def links_stage(
     store: Store, texts: Sequence[ComponentText], config: AlignConfig, source: LinksConfig
 ) -> dict[str, TextLinks]:
-    """Links of all components, by name."""
+    """Links of all components, by name; those from files are all that their component has."""
     unknown = sorted(set(source.files) - {text.name for text in texts})
     if unknown:
         names = ", ".join(text.name for text in texts)
@@ -48,8 +49,10 @@ def links_stage(
     if source.aligner is not None:
         found |= {text.name: links_by_aligner(store, text, Path(source.aligner)) for text in rest}
     else:
-        for group in [rest] if source.scope == "joint" and rest else [[text] for text in rest]:
-            found |= _trained_links(store, group, config)
+        found |= _trained_groups(store, rest, config, source.scope)
+    for own in source.further.values():
+        more = _trained_groups(store, rest, own, source.scope)
+        found |= {name: replace(found[name], further=(*found[name].further, part)) for name, part in more.items()}
     return {text.name: found[text.name] for text in texts}
 
 
@@ -96,6 +99,14 @@ def export_links(folder: Path, links: Mapping[str, TextLinks]) -> None:
     """Writes <folder>/<name>.align in Pharaoh format."""
     for name, part in links.items():
         write_links(folder / f"{name}.align", part.links)
+
+
+def _trained_groups(
+    store: Store, texts: Sequence[ComponentText], config: AlignConfig, scope: str
+) -> dict[str, TextLinks]:
+    """One aligner for all texts, or one for each."""
+    groups = [texts] if scope == "joint" and texts else [[text] for text in texts]
+    return {name: part for group in groups for name, part in _trained_links(store, group, config).items()}
 
 
 def _trained_links(store: Store, texts: Sequence[ComponentText], config: AlignConfig) -> dict[str, TextLinks]:

@@ -18,7 +18,7 @@ GROUPS = {
     "corpus": "the texts; your own in conf/corpus/mine.yaml",
     "text": "how text is prepared",
     "align": "the word aligner",
-    "links": "one aligner for all components, or one each",
+    "links": "one aligner for all components, one each, or several at once",
     "extract": "phrase pairs or hierarchical rules",
     "tm": "translations kept of each source side",
     "mixture": "how components become one model",
