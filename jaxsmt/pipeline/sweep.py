@@ -43,8 +43,10 @@ class ComparisonCallback(Callback):
 
 
 def sweep_jobs(folder: Path) -> list[Path]:
-    """Folders of jobs that came to their end, in order."""
-    return sorted((path.parent for path in folder.glob("*/scores.json")), key=lambda path: int(path.name))
+    """Folders of jobs that came to their end, in order: those that are numbers by their value, then others by name."""
+    found = [path.parent for path in folder.glob("*/scores.json")]
+    numbered = {path: int(path.name) for path in found if path.name.isdecimal()}  # hydra.sweep.subdir may name others
+    return sorted(found, key=lambda path: (path not in numbered, numbered.get(path, 0), path.name))
 
 
 def compare_sweep(
