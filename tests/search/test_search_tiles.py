@@ -10,6 +10,7 @@ from jaxsmt.search.chart.tiles import CHART_TILES, ChartTiles, chart_tiles
 from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest
 from jaxsmt.search.rules.model import fixed_rules
+from jaxsmt.search.stack.tiles import STACK_TILES, stack_tiles
 from tests.search.search_oracle import WEIGHTS, random_lm, random_sentences, random_table
 
 BEAM = Beam(kept=6, rules=12, expanded=8, neighbours=20)
@@ -53,6 +54,9 @@ def test_steps_of_any_size_find_the_same(decoder, sentences):
 def test_every_kind_of_device_has_tiles():
     assert chart_tiles("cpu") == CHART_TILES["cpu"]
     assert chart_tiles("some accelerator") == CHART_TILES["gpu"]
+    assert stack_tiles("cpu") == STACK_TILES["cpu"]
+    assert stack_tiles("some accelerator") == STACK_TILES["gpu"]
+    assert all(list(tiles.sentences) == sorted(tiles.sentences) for tiles in STACK_TILES.values())
     for tiles in CHART_TILES.values():
         assert tiles.lanes % tiles.block == 0
         for num in (1, 100, 1 << 20):

@@ -67,13 +67,15 @@ def test_a_narrow_stack_states_the_score_of_what_it_found():
         assert features.score[row] == pytest.approx(derivation.score, abs=1e-4)
 
 
-def test_sentences_do_not_depend_on_their_batch():
+def test_sentences_depend_neither_on_their_batch_nor_on_the_lanes_of_a_step():
     table, orientations, automaton, random = random_setting(6)
     sentences = random_sentences(random, [3, 8, 7, 0, 30, 8, 1])
     decoder = decoder_of(table, orientations, automaton, NARROW)
     together = decoder.translate(Request(sentences, weights=WEIGHTS))
-    for size in (1, 3):
-        again = decoder.translate(Request(sentences, weights=WEIGHTS), Sizes(sentences=size))
+    for size, block in ((1, 1024), (3, 1024), (None, 16), (None, 1)):
+        tiles = decoder.tiles._replace(block=block)
+        sizes = None if size is None else Sizes(sentences=size)
+        again = replace(decoder, tiles=tiles).translate(Request(sentences, weights=WEIGHTS), sizes)
         assert [item.score for item in again] == [item.score for item in together]
         assert [item.root for item in again] == [item.root for item in together]
 
@@ -126,7 +128,7 @@ def test_two_language_models_that_share_a_weight_are_one():
     options = batch.plan.options
     halves = np.concatenate([0.25 * options.lm_weight, 0.75 * options.lm_weight], 1)
     twice = options._replace(rows=options.rows * 2, lm_weight=halves, lm_mixture=(None, None))
-    stacks = fill_stacks(decoder.lms * 2, twice, NARROW, decoder.config.table_limit)
+    stacks = fill_stacks(decoder.lms * 2, twice, NARROW, decoder.config.table_limit, decoder.tiles.block)
     np.testing.assert_allclose(np.asarray(stacks.total[:3, 0]), np.asarray(batch.stacks.total[:3, 0]), atol=1e-4)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import jax
 import numpy as np
 
-from jaxsmt.common.device import device_kind
 from jaxsmt.common.devices.room import fits, within_room
 from jaxsmt.common.devices.spreading import Replicas, spread
 from jaxsmt.common.errors import UserError
@@ -27,6 +26,7 @@ from jaxsmt.search.stack.hypotheses import Stacks
 from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.search.stack.planning import StackPlan, all_spans, phrase_length, plan_stack, special_spans, word_class
 from jaxsmt.search.stack.reading import StackReader
+from jaxsmt.search.stack.tiles import StackTiles, stack_tiles
 from jaxsmt.search.statistics import SearchCounts, SearchStatistics
 from jaxsmt.search.weights import Profiles
 from jaxsmt.text.vocabulary import NONTERMINALS
@@ -36,8 +36,6 @@ if TYPE_CHECKING:  # what few searches have is imported by them
     from jaxsmt.search.nbest.sources import StackSource
     from jaxsmt.search.stack.operations.programs import PhraseOperations
 
-BATCH_SIZES = {"cpu": (1, 8, 32)}  # sentences decoded at once, by kind of device
-_WIDE_BATCHES = (1, 16, 256)
 MOST_PADDING = 32  # words by which a batch's sentences may be lengthened on average, so that they share it with others
 
 
@@ -70,6 +68,7 @@ class StackDecoder:
     statistics: SearchStatistics = field(default_factory=SearchStatistics)  # of all that was decoded so far
     operations: "PhraseOperations | None" = None  # an operation sequence model; its weight is the last of those of `lm`
     copies: Replicas[tuple[SearchLm, ...]] | None = None  # of the language models, from a search with other phrases
+    tiles: StackTiles = field(default_factory=stack_tiles)
 
     def with_rules(self, rules: RuleModel) -> "StackDecoder":
         """The same search with other phrases of the same words; what is decoded is counted together."""
@@ -115,7 +114,7 @@ class StackDecoder:
             lms = self._replicas.on(number)
             return within_room(rows, partial(self._decode, whole, batch_size, lms))
 
-        for batch in spread(decoded, cut_by_length(request.sentences.lengths, batch_size or _batch_sizes()[-1])):
+        for batch in spread(decoded, cut_by_length(request.sentences.lengths, batch_size or self.tiles.sentences[-1])):
             lengths = batch.plan.lengths
             counts = SearchCounts(len(batch.rows), int(lengths.sum()), int((lengths + 1).sum()), batch.plan.num_spans)
             self.statistics.add_counts(counts, batch.stacks.num_scored)
@@ -132,8 +131,9 @@ class StackDecoder:
         part = part_of(whole, rows)
         longest = phrase_length(len(self.rules.grammar.trie), list(part.forced))
         batch = part.batch([own.lm_ids for own in self.targets], longest)
-        plan, entries = self._plan(batch, part.matches, _fitting(len(rows), batch_size))
-        arguments = lms, plan.options, self.config.stack, self.config.table_limit, whole.keep_edges
+        plan, entries = self._plan(batch, part.matches, batch_size or _fitting(len(rows), self.tiles.sentences))
+        limits = self.config.table_limit, self.tiles.block
+        arguments = lms, plan.options, self.config.stack, *limits, whole.keep_edges
         if len(rows) > 1 and not fits(fill_stacks, *arguments):
             return None
         stacks = fill_stacks(*arguments)
@@ -179,12 +179,8 @@ def stack_decoder(
     return StackDecoder(rules, targets, config, operations=phrase_operations(models, rules.grammar))
 
 
-def _batch_sizes() -> tuple[int, ...]:
-    return BATCH_SIZES.get(device_kind(), _WIDE_BATCHES)
-
-
-def _fitting(num: int, batch_size: int | None) -> int:
-    return batch_size or next(size for size in _batch_sizes() if num <= size)
+def _fitting(num: int, sizes: tuple[int, ...]) -> int:
+    return next(size for size in sizes if num <= size)
 
 
 def cut_by_length(lengths: np.ndarray, most: int) -> list[np.ndarray]:

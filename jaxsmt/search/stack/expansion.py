@@ -93,7 +93,7 @@ def best_options(search: Search, number: Array, kept: Hypotheses, ring: Array) -
 
     kept: [N + 1, B, S] all stacks; ring: [R, B, S, P] what the pairs of the last R stacks are worth.
     """
-    _, options, window, config, table_limit, _ = search
+    _, options, window, config, table_limit, *_ = search
     num_sentences, num_words, longest = options.first.shape
     slots, size = config.kept, ring.shape[0]
     parts = []

@@ -16,21 +16,29 @@ from jaxsmt.search.chart.rows import CLOSED, COUNT_MASK, SearchLm, columns_of
 from jaxsmt.text.vocabulary import PAD, SENTENCE_END
 
 Array = Any
-BLOCK = 1024  # lanes per step
 _LANE_BITS = 24
 
 
-def append_phrases(
-    lm: SearchLm, rows: Array, entry: Array, state: Array, is_valid: Array, lm_mixture: Array | None
-) -> tuple[Array, Array]:
+class PhraseLanes(NamedTuple):
+    """L phrases behind hypotheses.
+
+    entry, state: [L] int32, the phrase and the state before it; is_valid: [L] bool, the other lanes cost nothing.
+    mixture: [L, D] or None.
+    """
+
+    entry: Array
+    state: Array
+    is_valid: Array
+    mixture: Array | None
+
+
+def append_phrases(lm: SearchLm, rows: Array, phrases: PhraseLanes, block: int) -> tuple[Array, Array]:
     """What a language model adds to the estimates of phrases [F, L], and its states behind them [L].
 
-    rows: [E, width] int32 of phrases, see `chart.rows`.
-    entry, state: [L] phrases and the states before them; is_valid: [L] bool, the other lanes cost nothing.
-    lm_mixture: [L, D] or None.
+    rows: [E, width] int32 of phrases, see `chart.rows`; block: lanes per step.
     """
     columns = columns_of(lm)
-    flat, first = rows.reshape(-1), entry * columns.width
+    flat, first = rows.reshape(-1), phrases.entry * columns.width
 
     def field(column: int) -> Array:
         return flat.at[first + column].get(mode="promise_in_bounds")
@@ -39,8 +47,9 @@ def append_phrases(
         return flat.at[jnp.where(is_active, words_at + step, 0)].get(mode="promise_in_bounds")
 
     info = field(columns.info)
-    lanes = Lanes(jnp.where(is_valid, info & COUNT_MASK, 0), state, lm_mixture, (first,))
-    gain, after = run_lanes(lm, lanes, word_at, columns.num_words)
+    count = jnp.where(phrases.is_valid, info & COUNT_MASK, 0)
+    lanes = Lanes(count, phrases.state, phrases.mixture, (first,))
+    gain, after = run_lanes(lm, lanes, word_at, columns.num_words, block)
     bits = jnp.stack([field(column) for column in range(columns.estimate, columns.width)])
     estimate = jax.lax.bitcast_convert_type(bits, jnp.float32)
     return gain - estimate, jnp.where(info >= CLOSED, field(columns.right), after)
@@ -58,30 +67,31 @@ class Lanes(NamedTuple):
     more: tuple[Array, ...]
 
 
-def run_lanes(lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], most: int) -> tuple[Array, Array]:
+def run_lanes(lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], most: int, block: int) -> tuple[Array, Array]:
     """Σ of the features of the words of each lane [F, L], and the states behind them [L].
 
-    word_at: (step, is_active, *more) → words, of some lanes; most: no lane has more words.
+    word_at: (step, is_active, *more) → words, of some lanes; most: no lane has more words; block: lanes per step.
     """
-    gain, after, *_ = _run(lm, lanes, word_at, most, False)
+    gain, after, *_ = _run(lm, lanes, word_at, (most, block), False)
     return gain, after
 
 
 def run_pieces(
-    lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], most: int
+    lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], most: int, block: int
 ) -> tuple[Array, Array, Array, Array]:
     """`run_lanes` from the root; also Σ of the open words alone [F, L], and their number [L], 0 if all are open.
 
     Open words and closing as in `chart.rows`: behind them it does not matter what stands to the left.
     """
-    gain, after, open_gain, count = _run(lm, lanes, word_at, most, True)
+    gain, after, open_gain, count = _run(lm, lanes, word_at, (most, block), True)
     return gain, after, open_gain, count
 
 
 def _run(
-    lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], most: int, with_open: bool
+    lm: SearchLm, lanes: Lanes, word_at: Callable[..., Array], limits: tuple[int, int], with_open: bool
 ) -> tuple[Array, ...]:
-    num, size = lanes.count.shape[0], min(BLOCK, lanes.count.shape[0])
+    (most, block), num = limits, lanes.count.shape[0]
+    size = min(block, num)
     lane_bits = _LANE_BITS if most <= COUNT_MASK else num.bit_length()
     assert most.bit_length() + lane_bits < 32, "so many words of so many lanes are not to be sorted by whole numbers"
     lane = jnp.sort(((most - lanes.count) << lane_bits) + jnp.arange(num)) & ((1 << lane_bits) - 1)

@@ -48,7 +48,7 @@ class Options(NamedTuple):
 class Search(NamedTuple):
     """What stays the same while stacks are filled.
 
-    table_limit: the largest number of options a list has.
+    table_limit: the largest number of options a list has; block: see `StackTiles`.
     futures: [B, N + 1, N + 1], see `future`.
     """
 
@@ -57,6 +57,7 @@ class Search(NamedTuple):
     window: Window
     config: StackConfig
     table_limit: int
+    block: int
     futures: Array
 
 

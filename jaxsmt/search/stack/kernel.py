@@ -27,7 +27,7 @@ from jaxsmt.search.chart.structure import IMPOSSIBLE
 from jaxsmt.search.stack.config import StackConfig
 from jaxsmt.search.stack.coverage import cover, has_bit, make_window
 from jaxsmt.search.stack.expansion import Chosen, best_options, pair_worths
-from jaxsmt.search.stack.extending import append_phrases, end_sentences
+from jaxsmt.search.stack.extending import PhraseLanes, append_phrases, end_sentences
 from jaxsmt.search.stack.future import future_costs
 from jaxsmt.search.stack.hypotheses import (
     MONO,
@@ -41,7 +41,13 @@ from jaxsmt.search.stack.hypotheses import (
     hypotheses_at,
     top_k,
 )
-from jaxsmt.search.stack.operations.appending import Span, append_operations, end_operations, start_operations
+from jaxsmt.search.stack.operations.appending import (
+    OperationLanes,
+    Span,
+    append_operations,
+    end_operations,
+    start_operations,
+)
 
 Array = Any
 
@@ -53,14 +59,15 @@ class _State(NamedTuple):
     num_scored: Array
 
 
-@partial(jax.jit, static_argnames=("config", "table_limit", "keep_edges"))
+@partial(jax.jit, static_argnames=("config", "table_limit", "block", "keep_edges"))
 def fill_stacks(
-    lms: tuple[SearchLm, ...], options: Options, config: StackConfig, table_limit: int, keep_edges: bool = False
-) -> Stacks:
-    """Fills all stacks; `table_limit` is the largest number of options a list has."""
+    lms: tuple[SearchLm, ...], options: Options, config: StackConfig, table_limit: int, block: int,
+    keep_edges: bool = False,
+) -> Stacks:  # fmt: skip
+    """Fills all stacks; `table_limit` is the largest number of options a list has, `block` that of `StackTiles`."""
     num_words, longest = options.first.shape[1:]
     window = make_window(num_words, longest, config.distortion_limit)
-    search = Search(lms, options, window, config, table_limit, future_costs(_best_of_spans(options)))
+    search = Search(lms, options, window, config, table_limit, block, future_costs(_best_of_spans(options)))
 
     def body(number: Array, state: _State) -> _State:
         return _keep_best(search, number, best_options(search, number, state.kept, state.ring), state)
@@ -106,10 +113,9 @@ def _num_ranked(config: StackConfig) -> int:
     return min(2 * config.kept, config.scored)
 
 
-def _scored(
-    lms: tuple[SearchLm, ...], options: Options, chosen: Chosen
-) -> tuple[Array, Array, tuple[Array, ...], tuple[Array, ...]]:
+def _scored(search: Search, chosen: Chosen) -> tuple[Array, Array, tuple[Array, ...], tuple[Array, ...]]:
     """Scores without and with estimates, language-model states, and operations of candidates; [B, M] each."""
+    lms, options, block = search.lms, search.options, search.block
     shape, before = chosen.worth.shape, chosen.hypothesis
     is_valid = chosen.worth > IMPOSSIBLE / 2
     entry = jnp.where(is_valid, chosen.entry, NO_ENTRY)
@@ -126,16 +132,16 @@ def _scored(
     for model, (lm, weight) in enumerate(zip(lms, weights_by_lm(lms, options.lm_weight), strict=True)):
         mixture = options.lm_mixture[model]
         spread = None if mixture is None else jnp.repeat(mixture, shape[1], axis=0)
-        gain, state = append_phrases(
-            lm, options.rows[model], entry.reshape(-1), before.states[model].reshape(-1), is_valid.reshape(-1), spread
-        )
+        lanes = PhraseLanes(entry.reshape(-1), before.states[model].reshape(-1), is_valid.reshape(-1), spread)
+        gain, state = append_phrases(lm, options.rows[model], lanes, block)
         change = (weight * gain.reshape(-1, *shape)).sum(0)
         score, worth = score + change, worth + change
         states.append(state.reshape(shape))
     operations: tuple[Array, ...] = ()
     if options.operations is not None:
         span = Span(before.gap, before.bits, start, start + chosen.length)
-        change, operations = append_operations(options.operations, span, entry, before.operations, is_valid)
+        behind = OperationLanes(entry, before.operations, is_valid)
+        change, operations = append_operations(options.operations, span, behind, block)
         score, worth = score + change, worth + change
     return (
         jnp.where(is_valid, score, 2 * IMPOSSIBLE), jnp.where(is_valid, worth, 2 * IMPOSSIBLE), tuple(states),
@@ -146,7 +152,7 @@ def _scored(
 def _keep_best(search: Search, number: Array, chosen: Chosen, state: _State) -> _State:
     """Recombines, keeps S candidates of each sentence and writes them into stack `number`."""
     options, config = search.options, search.config
-    score, worth, states, operations = _scored(search.lms, options, chosen)
+    score, worth, states, operations = _scored(search, chosen)
     num_scored = (chosen.worth > IMPOSSIBLE / 2).sum(dtype=jnp.int32)
     is_last = (number == options.lengths)[:, None]
     worth = jnp.where(is_last, score, worth)

@@ -119,14 +119,26 @@ def _packed(moves: Moves, move_ids: Array) -> tuple[Array, list[Array]]:
     return before[-1], packed
 
 
+class OperationLanes(NamedTuple):
+    """Phrases behind hypotheses; [B, M] each.
+
+    entry: options in their spans; before: state and cursor; is_valid: the others cost nothing.
+    """
+
+    entry: Array
+    before: tuple[Array, ...]
+    is_valid: Array
+
+
 def append_operations(
-    options: OperationOptions, span: Span, entry: Array, before: tuple[Array, ...], is_valid: Array
+    options: OperationOptions, span: Span, phrases: OperationLanes, block: int
 ) -> tuple[Array, tuple[Array, ...]]:
     """The weighted change of the estimated score [B, M], and state and cursor behind the phrases [B, M] each.
 
-    entry: [B, M] options in their spans; before: state and cursor; is_valid: the others cost nothing.
+    block: lanes per step.
     """
-    shape, (state, cursor) = entry.shape, before
+    entry, (state, cursor), is_valid = phrases
+    shape = entry.shape
     moves = moves_to(span, cursor, options.first[entry])
     context = entry * options.start.shape[1] + moves.context
     start, count = (column.reshape(-1)[context] for column in (options.start, options.size))
@@ -139,7 +151,7 @@ def append_operations(
     mixture = None if options.mixture is None else jnp.repeat(options.mixture, shape[1], axis=0)
     lanes = Lanes(count.reshape(-1), state.reshape(-1), mixture, more)
     most = options.steps.shape[0] + MOST_MOVES
-    gain, after = run_lanes(options.lm, lanes, partial(_token_at, options), most)
+    gain, after = run_lanes(options.lm, lanes, partial(_token_at, options), most, block)
     estimate = jnp.where(is_head, jax.lax.bitcast_convert_type(bits, jnp.float32), options.estimate[entry])
     change = options.weight[:, None] * (gain[0].reshape(shape) - estimate)
     return change, (jnp.where(is_head, right, after.reshape(shape)), span.start + options.last[entry])
@@ -185,9 +197,9 @@ class ProgramLanes(NamedTuple):
     mixture: Array | None
 
 
-@jax.jit
+@partial(jax.jit, static_argnames="block")
 def estimate_operations(
-    lm: SearchLm, move_ids: Array, tokens: Array, programs: ProgramLanes, steps: Array
+    lm: SearchLm, move_ids: Array, tokens: Array, programs: ProgramLanes, steps: Array, block: int
 ) -> tuple[Array, Array]:
     """[E] float32: log p of programs without context and moves; jumps back are those of a phrase that nothing follows.
 
@@ -201,5 +213,5 @@ def estimate_operations(
         return _resolved(move_ids, token, 0)
 
     lanes = Lanes(programs.count, jnp.full_like(programs.start, ROOT), programs.mixture, (programs.start,))
-    gain, state, open_gain, head = run_pieces(lm, lanes, token_at, steps.shape[0])
+    gain, state, open_gain, head = run_pieces(lm, lanes, token_at, steps.shape[0], block)
     return gain[0], jnp.stack([head, state, jax.lax.bitcast_convert_type(open_gain[0], jnp.int32)], 1)

@@ -22,6 +22,7 @@ from jaxsmt.search.rules.grammar import Grammar
 from jaxsmt.search.stack.features import Phrases
 from jaxsmt.search.stack.operations.appending import NAME, OperationOptions, ProgramLanes, estimate_operations
 from jaxsmt.search.stack.planning import Spanned, by_sentence_mixture, profiles_of_entries
+from jaxsmt.search.stack.tiles import stack_tiles
 from jaxsmt.search.weights import Profiles
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.vocabulary import PAD, UNKNOWN
@@ -197,7 +198,7 @@ def _estimates(
     )
     tokens = filled_rows(programs.tokens, power_of_two(len(programs.tokens), _LEAST_TOKENS))
     move_ids, steps = operations.models.table.move_ids, _steps(programs.size)
-    found: Any = jax.device_get(estimate_operations(operations.lm, move_ids, tokens, lanes, steps))
+    found: Any = jax.device_get(estimate_operations(operations.lm, move_ids, tokens, lanes, steps, stack_tiles().block))
     estimate, heads = (part[:num] for part in found)
     is_same = programs.start[:, 1] == programs.start[:, 0]
     return estimate, np.where(is_same[:, None], heads, 0)
