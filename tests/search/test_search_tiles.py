@@ -46,6 +46,8 @@ def test_steps_of_any_size_find_the_same(decoder, sentences):
     assert max(map(len, expected)) == 10
     for tiles in (WIDE, WHOLE_LEVELS):
         assert lists_of(decoder, sentences, 128, tiles) == expected
+    many = sentences.take(np.tile(np.arange(len(sentences)), 2))
+    assert lists_of(decoder, many, 256, WIDE._replace(batches=2)) == expected * 2
     for size in (1, 7):
         few = sentences.take(np.arange(16))
         assert lists_of(decoder, few, size, WHOLE_LEVELS) == expected[:16]

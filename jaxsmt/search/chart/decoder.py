@@ -101,7 +101,8 @@ class ChartDecoder:
             lms = self._replicas.on(number)
             return within_room(rows, partial(self._decode, whole, sizes, lms))
 
-        for batch in spread(decoded, _batches(matches, request.sentences.lengths, sizes or USUAL, self.config)):
+        room = sizes or USUAL.scaled(self.tiles.batches)
+        for batch in spread(decoded, _batches(matches, request.sentences.lengths, room, self.config)):
             self.statistics.add(batch.plan, batch.chart)
             yield batch
 

@@ -16,12 +16,14 @@ class ChartTiles(NamedTuple):
     lanes: candidates that are fetched, sorted by length and joined together.
     block: lanes that the language model scores at a time; it divides `lanes`.
     groups: the branches of GROUP_CLASSES up to here are compiled; FEW_GROUPS leaves out the larger ones.
+    batches: so many times the usual number of sentences are a batch.
     """
 
     cells: int
     lanes: int
     block: int
     groups: int = GROUP_CLASSES[-1]
+    batches: int = 1
 
     def within(self, num_lanes: int) -> "ChartTiles":
         """The same for steps that never have more lanes."""
@@ -30,7 +32,7 @@ class ChartTiles(NamedTuple):
 
 
 # A processor is fastest on what stays in its cache; a graphics card on whole levels of a batch, in few launches.
-CHART_TILES = {"cpu": ChartTiles(64, 2048, 512), "gpu": ChartTiles(2048, 1 << 17, 1 << 15)}
+CHART_TILES = {"cpu": ChartTiles(64, 2048, 512), "gpu": ChartTiles(2048, 1 << 17, 1 << 15, batches=4)}
 CHART_TILES["tpu"] = CHART_TILES["gpu"]
 
 
