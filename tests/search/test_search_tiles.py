@@ -61,6 +61,8 @@ def test_every_kind_of_device_has_tiles():
     assert all(list(tiles.sentences) == sorted(tiles.sentences) for tiles in STACK_TILES.values())
     for tiles in CHART_TILES.values():
         assert tiles.lanes % tiles.block == 0
+        assert tiles.for_rules(True) == tiles
+        assert tiles.lanes % tiles.for_rules(False).block == 0
         for num in (1, 100, 1 << 20):
             fitted = tiles.within(num)
             assert fitted.lanes % fitted.block == 0

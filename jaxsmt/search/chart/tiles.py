@@ -17,6 +17,7 @@ class ChartTiles(NamedTuple):
     block: lanes that the language model scores at a time; it divides `lanes`.
     groups: the branches of GROUP_CLASSES up to here are compiled; FEW_GROUPS leaves out the larger ones.
     batches: so many times the usual number of sentences are a batch.
+    phrase_block: the block where rules have no gaps, which leave fewer words to score; None: the same.
     """
 
     cells: int
@@ -24,6 +25,11 @@ class ChartTiles(NamedTuple):
     block: int
     groups: int = GROUP_CLASSES[-1]
     batches: int = 1
+    phrase_block: int | None = None
+
+    def for_rules(self, have_gaps: bool) -> "ChartTiles":
+        """The same for rules with gaps, or for phrases."""
+        return self if have_gaps or self.phrase_block is None else self._replace(block=self.phrase_block)
 
     def within(self, num_lanes: int) -> "ChartTiles":
         """The same for steps that never have more lanes."""
@@ -32,7 +38,10 @@ class ChartTiles(NamedTuple):
 
 
 # A processor is fastest on what stays in its cache; a graphics card on whole levels of a batch, in few launches.
-CHART_TILES = {"cpu": ChartTiles(64, 2048, 512), "gpu": ChartTiles(2048, 1 << 17, 1 << 15, batches=4)}
+CHART_TILES = {
+    "cpu": ChartTiles(64, 2048, 512),
+    "gpu": ChartTiles(2048, 1 << 17, 1 << 15, batches=4, phrase_block=1 << 12),
+}
 CHART_TILES["tpu"] = CHART_TILES["gpu"]
 
 
