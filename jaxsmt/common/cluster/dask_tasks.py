@@ -11,6 +11,7 @@ from typing import Any
 from jaxsmt import __version__
 from jaxsmt.common.cluster.config import ADDRESS, SLURM, WorkersConfig
 from jaxsmt.common.cluster.local_workers import local_workers, worker_environment
+from jaxsmt.common.cluster.tasks import task_folder
 from jaxsmt.common.cluster.worker import WorkerSettings, run_task
 from jaxsmt.common.device import device_settings
 from jaxsmt.common.errors import UserError
@@ -47,7 +48,7 @@ class TasksOnDask:
         return track(_in_order(client, task, arguments, most), label, total)
 
     def scratch(self, name: str) -> AbstractContextManager[Path]:
-        return unfinished_folder(self.folder / name)
+        return task_folder(self.folder, name)
 
     def release(self) -> None:
         """Ends workers of our own, and the connection; further tasks start it all again."""

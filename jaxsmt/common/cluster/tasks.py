@@ -5,6 +5,7 @@ all can see.
 It gives the same result whoever runs it and however often, so that one that is lost is simply run again.
 """
 
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -50,10 +51,15 @@ class TasksHere:
             yield function(*each)
 
     def scratch(self, name: str) -> AbstractContextManager[Path]:
-        return unfinished_folder(self.folder / name)
+        return task_folder(self.folder, name)
 
     def release(self) -> None:
         pass
+
+
+def task_folder(parent: Path, name: str) -> AbstractContextManager[Path]:
+    """A folder for files of tasks. No two have the same name: workers remember what they have opened."""
+    return unfinished_folder(parent / f"{name}-{secrets.token_hex(8)}")
 
 
 def shard_bounds(sizes: Iterable[int], num_shards: int) -> list[tuple[int, int]]:

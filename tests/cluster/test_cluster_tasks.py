@@ -3,7 +3,6 @@
 import builtins
 import os
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,25 +84,7 @@ def test_a_package_that_is_missing_is_named(kind, package, tmp_path, monkeypatch
         TasksOnDask(WorkersConfig(kind, memory_gb=1.0), tmp_path)
 
 
-@pytest.fixture(scope="module")
-def workers(tmp_path_factory):
-    """Three processes, which all tests of this file share."""
-    pytest.importorskip("distributed", reason="no package distributed (extra cluster)")
-    tasks = TasksOnDask(WorkersConfig("local", workers=3), tmp_path_factory.mktemp("cluster") / "tasks")
-    yield tasks
-    tasks.release()
-    assert not tasks.folder.exists()
-
-
 def square(number: int) -> int:
-    return number * number
-
-
-def dies_once(marker: Path, number: int) -> int:
-    """A task whose worker dies when it is done for the first time, result and all."""
-    if number == 3 and not marker.exists():
-        marker.touch()
-        os._exit(1)
     return number * number
 
 
@@ -123,16 +104,16 @@ def test_results_come_in_order_wherever_tasks_run(workers, tmp_path):
     expected = [number * number for number in range(50)]
     for tasks in (TasksHere(tmp_path), workers):
         assert list(tasks.run(square, ((number,) for number in range(50)), "squares")) == expected
-        with tasks.scratch("files") as folder:
+        with tasks.scratch("files") as folder, tasks.scratch("files") as other:
             assert folder.is_dir()
+            assert other != folder
         assert not folder.exists()
     assert set(workers.run(threads_of_a_worker, [(1,)], "threads")) == {"8"}
 
 
-def test_a_worker_that_dies_loses_nothing(workers, tmp_path):
-    marker = tmp_path / "died"
-    found = list(workers.run(dies_once, [(marker, number) for number in range(12)], "deaths"))
-    assert marker.exists()
+def test_a_worker_that_dies_loses_nothing(deadly):
+    found = list(deadly.run(square, [(number,) for number in range(12)], "squares"))
+    assert deadly.deaths == ["squares"]
     assert found == [number * number for number in range(12)]
 
 
