@@ -10,7 +10,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.progress import log, track
 from jaxsmt.common.ragged import Ragged, numbered_runs
-from jaxsmt.lm.counting_tasks import ShardedText, number_keys
+from jaxsmt.lm.counting_tasks import NgramShards, number_keys
 from jaxsmt.lm.model import special_word_ids
 from jaxsmt.text.vocabulary import NUM_RESERVED, SENTENCE_END, SENTENCE_START, UNKNOWN, Vocabulary
 
@@ -92,7 +92,7 @@ def _counted_by_tasks(
     """The levels from 2 to `order`."""
     levels, num_words = [unigrams], len(unigrams.word)
     with tasks.scratch("ngrams") as folder:
-        text = ShardedText(tasks, folder, tokens, distance, num_words)
+        text = NgramShards(tasks, folder, tokens, distance, num_words)
         for k in range(2, order + 1):
             _chunk_size(text.largest_shard, levels, budget_gb, k)  # says where not even the tables fit
             levels.append(_level(*text.count_order(k, is_last=k == order), levels[-1], num_words))

@@ -17,7 +17,7 @@ TEXT = "text"
 Shard = tuple[int, int]  # the first token, and the one behind the last
 
 
-class ShardedText:
+class NgramShards:
     """A text as `sentence_stream` lays it out, in a folder that all tasks see.
 
     tokens, distance: [T] int32; num_words: V.
