@@ -10,7 +10,8 @@ from typing import Any
 
 from jaxsmt import __version__
 from jaxsmt.common.cluster.config import ADDRESS, SLURM, WorkersConfig
-from jaxsmt.common.cluster.local_workers import local_workers, worker_environment
+from jaxsmt.common.cluster.local_workers import local_workers
+from jaxsmt.common.cluster.slurm_workers import slurm_cluster
 from jaxsmt.common.cluster.tasks import task_folder
 from jaxsmt.common.cluster.worker import WorkerSettings, run_task
 from jaxsmt.common.device import device_settings
@@ -90,7 +91,7 @@ def _connect(config: WorkersConfig, folder: Path, started: ExitStack) -> Any:
         return started.enter_context(_client_of(library, str(config.address)))
     own = started.enter_context(unfinished_folder(folder / "workers"))
     if config.kind == SLURM:
-        made = started.enter_context(_slurm_cluster(config, own))
+        made = started.enter_context(slurm_cluster(config, own))
         log.info("%d batch jobs are submitted; work begins with the first that runs", config.workers)
     else:
         made = started.enter_context(_scheduler())
@@ -113,19 +114,6 @@ def _scheduler() -> Any:
     from distributed import LocalCluster
 
     return LocalCluster(n_workers=0, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL)
-
-
-def _slurm_cluster(config: WorkersConfig, folder: Path) -> Any:
-    from dask_jobqueue import SLURMCluster
-
-    made = SLURMCluster(
-        queue=config.partition, cores=1, processes=1, memory=f"{config.memory_gb} GB", walltime=config.time,
-        job_extra_directives=list(config.directives), local_directory=str(folder), log_directory=str(folder / "jobs"),
-        job_script_prologue=[f"export {name}={value}" for name, value in worker_environment().items()],
-        scheduler_options={"dashboard_address": None},
-    )  # fmt: skip
-    made.scale(jobs=config.workers)
-    return made
 
 
 def _in_order(client: Any, task: Callable[..., Any], arguments: Iterable[tuple], most: int) -> Iterator[Any]:
