@@ -5,7 +5,8 @@
 
 The data folder is $JAXSMT_DATA or ../shared/data beside the repository: <folder>/fr-en/law/train.{fr,en}.gz. Needs
 jaxsmt[cluster]. Everything is compiled and workers are there before the clock starts; the largest size decides the
-figures of the last line, smaller ones show how times grow. Both ways must give the same bytes, or it ends with an error.
+figures of the last line, smaller ones show how times grow. Both ways must give the
+same bytes, or it ends with an error.
 """
 
 import argparse

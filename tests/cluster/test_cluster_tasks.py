@@ -124,6 +124,19 @@ def test_what_a_task_says_is_said_here(workers):
     assert list(workers.run(square, [(2,)], "on")) == [4]
 
 
+def test_workers_that_do_not_start_are_one_sentence(tmp_path, monkeypatch):
+    pytest.importorskip("distributed", reason="no package distributed (extra cluster)")
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\necho no library >&2\nexit 3\n")
+    program.chmod(0o755)
+    tasks = TasksOnDask(WorkersConfig("local"), tmp_path / "tasks")
+    monkeypatch.setattr("sys.executable", str(program))
+    with pytest.raises(UserError, match=r"workers do not start \(no library\): look at cluster"):
+        tasks.run(square, [(1,)], "nobody")
+    tasks.release()
+    assert not tasks.folder.exists()
+
+
 def test_no_scheduler_is_one_sentence(tmp_path, monkeypatch):
     pytest.importorskip("distributed", reason="no package distributed (extra cluster)")
     monkeypatch.setattr("jaxsmt.common.cluster.dask_tasks.SECONDS_TO_ANSWER", 0.2)

@@ -93,10 +93,23 @@ def _connect(config: WorkersConfig, folder: Path, started: ExitStack) -> Any:
     if config.kind == SLURM:
         made = started.enter_context(slurm_cluster(config, own))
         log.info("%d batch jobs are submitted; work begins with the first that runs", config.workers)
-    else:
-        made = started.enter_context(_scheduler())
-        started.enter_context(local_workers(config, made.scheduler_address, own))
-    return started.enter_context(library.Client(made))
+        return started.enter_context(library.Client(made))
+    made = started.enter_context(_scheduler())
+    check = started.enter_context(local_workers(config, made.scheduler_address, own))
+    client = started.enter_context(library.Client(made))
+    _wait_for_first(client, check)
+    return client
+
+
+def _wait_for_first(client: Any, check: Callable[[], None]) -> None:
+    """Waits for a worker; `check` raises where none will come."""
+    while True:
+        check()
+        try:
+            client.wait_for_workers(1, timeout=1)
+        except TimeoutError:
+            continue
+        return
 
 
 def _client_of(library: Any, address: str) -> Any:
@@ -113,7 +126,8 @@ def _scheduler() -> Any:
     """One in this process, for workers that come by themselves."""
     from distributed import LocalCluster
 
-    return LocalCluster(n_workers=0, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL)
+    free = "127.0.0.1:0"  # of its pages: any port, since several clusters may share a machine
+    return LocalCluster(n_workers=0, processes=True, dashboard_address=free, silence_logs=logging.CRITICAL)
 
 
 def _in_order(client: Any, task: Callable[..., Any], arguments: Iterable[tuple], most: int) -> Iterator[Any]:

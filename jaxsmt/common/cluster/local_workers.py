@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from jaxsmt.common.cluster.config import WorkersConfig
 from jaxsmt.common.devices.threads import THREADS
+from jaxsmt.common.errors import UserError
 
 SECONDS_ALONE = 60  # that workers wait for a scheduler, or outlive it where it was killed
 SECONDS_TO_END = 10
@@ -20,8 +21,11 @@ def worker_environment() -> dict[str, str]:
 
 
 @contextmanager
-def local_workers(config: WorkersConfig, scheduler: str, folder: Path) -> Iterator[None]:
-    """Runs workers of a scheduler during the block; one that dies is started anew. folder: for their own files."""
+def local_workers(config: WorkersConfig, scheduler: str, folder: Path) -> Iterator[Callable[[], None]]:
+    """Runs workers of a scheduler during the block; one that dies is started anew. folder: for their own files.
+
+    Gives a function that raises UserError if there are none any more, and none to come.
+    """
     memory = 0 if config.memory_gb is None else int(config.memory_gb * 1e9)
     options = {
         "nworkers": config.workers, "nthreads": 1, "memory-limit": memory, "death-timeout": SECONDS_ALONE,
@@ -30,12 +34,19 @@ def local_workers(config: WorkersConfig, scheduler: str, folder: Path) -> Iterat
     command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-dashboard"]
     command += [text for name, value in options.items() for text in (f"--{name}", str(value))]
     environment = {**os.environ, **worker_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with open(folder / "workers.log", "wb") as said:
+    path = folder / "workers.log"
+
+    def check() -> None:
+        if process.poll() is not None:
+            last = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+            raise UserError(f"workers do not start ({last[0] if last else 'no reason given'}): look at cluster.*")
+
+    with open(path, "wb") as said:
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
         )
         try:
-            yield
+            yield check
         finally:
             process.terminate()
             try:

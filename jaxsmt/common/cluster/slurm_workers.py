@@ -17,7 +17,7 @@ def slurm_cluster(config: WorkersConfig, folder: Path) -> Any:
         queue=config.partition, cores=1, processes=1, memory=f"{config.memory_gb} GB", walltime=config.time,
         job_extra_directives=list(config.directives), local_directory=str(folder), log_directory=str(folder / "jobs"),
         job_script_prologue=[f"export {name}={value}" for name, value in worker_environment().items()],
-        scheduler_options={"dashboard_address": None},
+        scheduler_options={"dashboard_address": "127.0.0.1:0"},
     )  # fmt: skip
     try:
         _check(made.job_script(), folder / "job.sh")
@@ -34,7 +34,7 @@ def _check(script: str, path: Path) -> None:
     try:
         asked = subprocess.run(["sbatch", "--test-only", path], capture_output=True, text=True, check=False)
     except OSError:
-        raise UserError("cluster.kind is 'slurm', and there is no sbatch here: start where jobs are submitted") from None
+        raise UserError("cluster.kind is 'slurm', and there is no sbatch: start where jobs are submitted") from None
     if asked.returncode:
         reason = (asked.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise UserError(
