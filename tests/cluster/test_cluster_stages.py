@@ -6,6 +6,7 @@ import pytest
 from jaxsmt.align import lanes, training
 from jaxsmt.align.model import AlignConfig
 from jaxsmt.align.training import train_and_align
+from jaxsmt.common.cluster.dask_tasks import TasksOnDask
 from jaxsmt.common.cluster.tasks import TasksHere
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.ragged import Ragged, offsets_of
@@ -14,11 +15,13 @@ from jaxsmt.extract import ExtractConfig, extract_counts, extraction
 from jaxsmt.extract.sharding import counting
 from jaxsmt.lm import counting as lm_counting
 from jaxsmt.lm.counting import count_ngrams
+from jaxsmt.pipeline.commands.train import train
 from jaxsmt.text import reading_tasks
 from jaxsmt.text.encoding import TextConfig
 from jaxsmt.text.preparing import prepare_bitext
 from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary
 from tests.extract.conftest import assert_same, corpus_of_rows, random_rows
+from tests.pipeline.small_corpus import files_below, train_config, write_corpus
 
 
 @pytest.fixture
@@ -121,3 +124,24 @@ def test_aligning(num_lanes, agreement, runners, deadly, monkeypatch):
         assert np.array_equal(found.values, links.values)
         assert np.array_equal(found.offsets, links.offsets)
     assert deadly.deaths == ["diagonal"] * 2 + ["hmm"] * 2
+
+
+def test_a_training(workers, tmp_path, monkeypatch):
+    """All artefacts of a training whose stages are tasks of workers at an address, and none of their files."""
+    corpus = [*write_corpus(tmp_path / "corpus"), "align=ibm1", "lm=trigram", "translate=[]"]
+    train(train_config(tmp_path / "one", corpus))
+    monkeypatch.setattr(reading_tasks, "PAIRS_PER_SHARD", 15)
+    monkeypatch.setattr(lm_counting, "TOKENS_FOR_TASKS", 10)
+    labels, run = [], TasksOnDask.run
+
+    def noted(tasks, function, arguments, label, total=None):
+        labels.append(label)
+        return run(tasks, function, arguments, label, total)
+
+    list(workers.run(abs, [(1,)], "start"))
+    address = workers._client.scheduler.address
+    monkeypatch.setattr(TasksOnDask, "run", noted)
+    train(train_config(tmp_path / "many", [*corpus, "cluster=address", f"cluster.address={address}"]))
+    assert {"preparing kitchen", "ibm1", "extracting", "counting", "merging 3-grams"} <= set(labels)
+    assert files_below(tmp_path / "many" / "artefacts") == files_below(tmp_path / "one" / "artefacts")
+    assert not (tmp_path / "many" / "tasks").exists()
