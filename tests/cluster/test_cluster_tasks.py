@@ -3,13 +3,17 @@
 import builtins
 import os
 import re
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from jaxsmt import __version__
 from jaxsmt.common.cluster.config import WorkersConfig
-from jaxsmt.common.cluster.dask_tasks import TasksOnDask
+from jaxsmt.common.cluster.dask_tasks import TasksOnDask, _result
 from jaxsmt.common.cluster.tasks import TasksHere, shard_bounds
+from jaxsmt.common.cluster.worker import WorkerSettings, run_task
+from jaxsmt.common.device import device_settings
 from jaxsmt.common.errors import UserError
 from jaxsmt.pipeline.config.arguments import readable
 from jaxsmt.pipeline.config.keys import schema_of_command
@@ -135,6 +139,32 @@ def test_workers_that_do_not_start_are_one_sentence(tmp_path, monkeypatch):
         tasks.run(square, [(1,)], "nobody")
     tasks.release()
     assert not tasks.folder.exists()
+
+
+def test_a_worker_that_is_not_like_us_says_so(tmp_path):
+    ours = WorkerSettings(__version__, device_settings(), str(tmp_path))
+    assert run_task(ours, square, (3,)) == 9
+    with pytest.raises(UserError, match=r"has version .* of jaxsmt, and 0.0.1 asks: install the same on all machines"):
+        run_task(replace(ours, version="0.0.1"), square, (3,))
+    with pytest.raises(UserError, match=r"does not see the folder '.*gone': set cluster.folder to one that all"):
+        run_task(replace(ours, folder=str(tmp_path / "gone")), square, (3,))
+
+
+@dataclass
+class LostFuture:
+    error: Exception
+
+    def result(self):
+        raise self.error
+
+
+def test_what_is_said_of_tasks_that_nobody_can_do():
+    library = pytest.importorskip("distributed", reason="no package distributed (extra cluster)")
+    lost = library.KilledWorker("task", None, 10)
+    with pytest.raises(UserError, match=r"^11 workers died under the same task: give them more memory"):
+        _result(LostFuture(lost))
+    with pytest.raises(UserError, match=r"^a worker lacks the package jaxsmt: install the same on all machines$"):
+        _result(LostFuture(ModuleNotFoundError("No module named 'jaxsmt'", name="jaxsmt")))
 
 
 def test_no_scheduler_is_one_sentence(tmp_path, monkeypatch):

@@ -150,10 +150,10 @@ def _result(future: Any) -> Any:
 
     try:
         return future.result()
-    except KilledWorker:
+    except KilledWorker as error:
         raise UserError(
-            f"{DEATHS + 1} workers died under the same task: give them more memory (cluster.memory_gb), or fewer "
-            "of them to a machine (cluster.workers)"
+            f"{error.allowed_failures + 1} workers died under the same task: give them more memory "
+            "(cluster.memory_gb), or have fewer of them on a machine (cluster.workers)"
         ) from None
     except ModuleNotFoundError as error:
         raise UserError(f"a worker lacks the package {error.name}: install the same on all machines") from None
