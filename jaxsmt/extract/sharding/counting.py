@@ -17,7 +17,7 @@ from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.corpus import AlignedCorpus
 from jaxsmt.extract.counting import Pairs
 from jaxsmt.extract.sharding.corpus_files import save_corpus
-from jaxsmt.extract.sharding.tasks import SortedPart, count_range, extract_shard
+from jaxsmt.extract.sharding.tasks import SortedPart, count_range, extract_shard, save_list
 from jaxsmt.extract.spill import RANGE_SLACK, Workspace, range_bounds
 from jaxsmt.text.buckets import Batch
 
@@ -32,13 +32,13 @@ def count_by_tasks(
     with tasks.scratch("extraction") as folder:
         save_corpus(folder, corpus, batches)
         parts = _sorted_parts(tasks, folder, corpus, batches, config, space.max_rows)
+        save_list(folder, parts)
         num_rows = sum(part.num_rows for part in parts)
         space = space if num_rows > space.max_rows else Workspace(space.max_rows, None)
         spool = space.spool("pairs")
         edges = [None, *_bounds(parts, num_rows, tasks.num_workers, space.max_rows), None]
-        paths = [part.path for part in parts]
         numbered = enumerate(itertools.pairwise(edges))
-        ranges = [(paths, bounds, config, folder / f"pairs-{number}") for number, bounds in numbered]
+        ranges = [(folder, bounds, config, folder / f"pairs-{number}") for number, bounds in numbered]
         for path in tasks.run(count_range, ranges, "counting", len(ranges)):
             found = open_arrays(path)
             spool.append(found if space.folder else {name: np.array(column) for name, column in found.items()})

@@ -1,18 +1,20 @@
 """The two kinds of tasks: rows of some batches as sorted parts, and all rows of a range of source sides counted."""
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxsmt.common.arrays import open_arrays, save_arrays
+from jaxsmt.common.files import write_text
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.counting import group_rows
 from jaxsmt.extract.phrases import Rows, phrase_rows
 from jaxsmt.extract.rules import rule_rows
 from jaxsmt.extract.sharding.corpus_files import open_corpus
 
-KEY = "source_key"
+KEY, LIST = "source_key", "parts.json"
 SAMPLE_STEP = 256  # every so many rows tell where source sides are
 
 
@@ -46,17 +48,20 @@ def _save_sorted(path: Path, pieces: list[Rows]) -> SortedPart:
     return SortedPart(path, len(order), rows[KEY][::SAMPLE_STEP])
 
 
-def count_range(
-    paths: list[Path], bounds: tuple[int | None, int | None], config: ExtractConfig, output: Path
-) -> Path:
+def save_list(folder: Path, parts: list[SortedPart]) -> None:
+    """Writes which files have rows, for `count_range`: too many names to tell each task."""
+    write_text(folder / LIST, json.dumps([part.path.name for part in parts]))
+
+
+def count_range(folder: Path, bounds: tuple[int | None, int | None], config: ExtractConfig, output: Path) -> Path:
     """Counts the rows of all parts whose source key is in bounds (from, below); None: no bound."""
+    low, high = bounds
     pieces = []
-    for path in paths:
-        rows = open_arrays(path)
-        low, high = bounds
+    for name in json.loads((folder / LIST).read_text(encoding="utf-8")):
+        rows = open_arrays(folder / name)
         start = 0 if low is None else int(np.searchsorted(rows[KEY], low))
         end = len(rows[KEY]) if high is None else int(np.searchsorted(rows[KEY], high))
-        pieces.append({name: column[start:end] for name, column in rows.items()})
-    joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+        pieces.append({key: column[start:end] for key, column in rows.items()})
+    joined = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
     save_arrays(output, group_rows(joined, config))
     return output
