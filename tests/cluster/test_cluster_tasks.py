@@ -185,3 +185,13 @@ def test_an_address_is_as_good_as_workers_of_our_own(workers, tmp_path):
         assert list(other.run(square, [(3,), (4,)], "others")) == [9, 16]
     finally:
         other.release()
+
+
+def test_files_of_tasks_that_outlived_an_error_go_with_the_workers(tmp_path):
+    pytest.importorskip("distributed", reason="no package distributed (extra cluster)")
+    tasks = TasksOnDask(WorkersConfig("local"), tmp_path / "tasks")
+    with tasks.scratch("text") as folder:
+        pass
+    (folder / "late").mkdir(parents=True)
+    tasks.release()
+    assert not tasks.folder.exists()

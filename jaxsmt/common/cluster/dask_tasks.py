@@ -16,7 +16,7 @@ from jaxsmt.common.cluster.tasks import task_folder
 from jaxsmt.common.cluster.worker import WorkerSettings, run_task
 from jaxsmt.common.device import device_settings
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.files import unfinished_folder
+from jaxsmt.common.files import TEMPORARY_PREFIX, marked_name, remove, unfinished_folder
 from jaxsmt.common.progress import log, track
 
 AHEAD = 8  # tasks a worker that are handed out before the first of them is waited for
@@ -55,6 +55,8 @@ class TasksOnDask:
         """Ends workers of our own, and the connection; further tasks start it all again."""
         self._client = None
         self._started.close()
+        for left in self.folder.glob(marked_name(TEMPORARY_PREFIX, "*")):  # by tasks that outlived what went wrong
+            remove(left)
         with suppress(OSError):  # there may be other things in it
             self.folder.rmdir()
 

@@ -1,10 +1,11 @@
 """Workers as processes of this machine: programs of their own, which know nothing of the process that wants them."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jaxsmt.common.cluster.config import WorkersConfig
@@ -54,3 +55,5 @@ def local_workers(config: WorkersConfig, scheduler: str, folder: Path) -> Iterat
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # workers that it did not take along
