@@ -31,6 +31,7 @@ from measure import Measurement, measured
 from rich.console import Console
 from rich.table import Table
 
+from jaxsmt.align.likeness import likeness_prior
 from jaxsmt.align.links import read_links
 from jaxsmt.align.model import AlignConfig
 from jaxsmt.align.symmetrise import symmetrise
@@ -143,9 +144,9 @@ def thinned(text: ComponentText, every: int) -> ComponentText:
 def run_jaxsmt(joint: JointText, config: AlignConfig, gold: Gold) -> Result:
     """Trains, and aligns all of the text the way that is configured; the pairs with hand-made links other ways, too."""
     with measured() as took:
-        known = spellings(joint.source), spellings(joint.target)
+        prior_fn = likeness_prior(spellings(joint.source), spellings(joint.target), config.alike_alpha)
         aligner, links = train_and_align(
-            joint.bitext, len(joint.source), len(joint.target), config, spellings=known
+            joint.bitext, len(joint.source), len(joint.target), config, prior_fn=prior_fn
         )
     rows = np.arange(len(links) - len(gold.sure), len(links))
     rates = {config.symmetrisation: error_rate(links.take(rows), gold)}

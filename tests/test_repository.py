@@ -13,7 +13,8 @@ from tests.conftest import REPOSITORY
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-DISTRIBUTION = {"hydra": "hydra-core", "sklearn": "scikit-learn"}  # of an imported module, where names differ
+# of an imported module, where names differ
+DISTRIBUTION = {"hydra": "hydra-core", "sklearn": "scikit-learn", "dask_jobqueue": "dask-jobqueue"}
 
 
 def test_continuous_integration_runs_the_command_of_the_readme():
@@ -41,7 +42,8 @@ def required(*extras):
 
 def test_every_import_is_a_named_requirement():
     ours, tests = ({DISTRIBUTION.get(name, name) for name in imported(folder)} for folder in ("jaxsmt", "tests"))
-    assert ours | {"jaxlib"} == required("adapt", "sweep")  # JAX needs its library, and nothing is named without need
+    # JAX needs its library, Hydra finds its launcher by itself, and nothing is named without need
+    assert ours | {"jaxlib", "hydra-submitit-launcher", "submitit"} == required("adapt", "sweep", "cluster")
     assert tests <= required("test")
 
 

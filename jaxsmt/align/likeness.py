@@ -4,6 +4,8 @@ A word pair's likeness is the share of the longer word that both begin with. Pai
 if it is four letters or all of both words; others have likeness 0.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from jaxsmt.align.cells import WordPairs
@@ -11,6 +13,14 @@ from jaxsmt.align.cells import WordPairs
 MIN_LIKENESS = 0.6
 MIN_LETTERS = 4
 _PAIRS_AT_ONCE = 1 << 20
+
+
+def likeness_prior(source: np.ndarray, target: np.ndarray, alpha: float) -> Callable[[WordPairs], np.ndarray]:
+    """What a pair of words gets for its spelling, `alpha` where all letters are alike; a prior of EM.
+
+    source, target: as in `likeness`, see `jaxsmt.text.spelling`.
+    """
+    return lambda pairs: likeness(pairs, source, target) * np.float32(alpha)
 
 
 def likeness(pairs: WordPairs, source: np.ndarray, target: np.ndarray) -> np.ndarray:

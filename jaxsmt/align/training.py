@@ -1,29 +1,24 @@
 """Training an aligner on a parallel text by EM, and aligning text with it."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxsmt.align.agreement import unpacked_links
 from jaxsmt.align.cells import Cells, WordPairs, find_cells, number_cells
-from jaxsmt.align.em import UNSEEN, BatchSums, FoundLinks, PaddedPairs, Parameters, add_sums, e_step, find_links
-from jaxsmt.align.lexicon import (
-    Lexicon,
-    LexiconCounts,
-    add_counts,
-    m_step,
-    uniform_lexicon,
-    zero_counts,
-)  # fmt: skip
-from jaxsmt.align.likeness import likeness
+from jaxsmt.align.em import UNSEEN, BatchSums, FoundLinks, PaddedPairs, Parameters, PassKind, find_links
+from jaxsmt.align.lane_tasks import passes_by_tasks
+from jaxsmt.align.lanes import Found, LaneText, PassResult, lanes_of, padded_pairs, pass_here
+from jaxsmt.align.lexicon import Lexicon, m_step, uniform_lexicon
 from jaxsmt.align.links import make_links
 from jaxsmt.align.model import PRODUCT, AlignConfig, Aligner
 from jaxsmt.align.positions import Positions, count_lengths, initial_positions, update_jumps, update_tension
 from jaxsmt.align.symmetrise import symmetrise
+from jaxsmt.common.cluster.tasks import TaskRunner
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.lanes import in_lanes
 from jaxsmt.common.progress import log, track
@@ -37,8 +32,7 @@ _CELLS_PER_SHAPE = 20_000_000  # compiling a shape takes as long as a few passes
 _FEW_CELLS = 2_000_000  # below, all sentences get one shape, which the next small text is likely to have too
 _MIN_SHAPES = 3
 
-Spellings = tuple[np.ndarray, np.ndarray]
-Found = list[tuple[Batch, FoundLinks]]
+PassFn = Callable[[Parameters, PassKind, bool], PassResult]
 
 
 @dataclass(frozen=True)
@@ -53,23 +47,23 @@ class EmIteration:
 
 def train_and_align(
     bitext: Bitext, num_source_words: int, num_target_words: int, config: AlignConfig | None = None, *,
-    spellings: Spellings | None = None, prior_fn: Callable[[WordPairs], np.ndarray] | None = None,
-    progress: Callable[[EmIteration], None] | None = None,
+    prior_fn: Callable[[WordPairs], np.ndarray] | None = None, progress: Callable[[EmIteration], None] | None = None,
+    tasks: TaskRunner | None = None,
 ) -> tuple[Aligner, Ragged]:  # fmt: skip
     """Trains and aligns the training text: the links are those of the last pass, as `align` would give them.
 
-    spellings: [V, K] and [V', K] code points of the words (`jaxsmt.text.spelling`), for `config.alike_alpha`.
-    prior_fn: [P] float32, how often the words of each pair were linked in other text; counts of a Dirichlet prior.
+    prior_fn: [P] float32, how often the words of each pair were linked in other text, or what their spelling is worth
+      (`likeness_prior`); counts of a Dirichlet prior.
+    tasks: who passes over lanes of the text; None: this process.
     """
     config = config or AlignConfig()
     _check(bitext, num_source_words, num_target_words)
     sizes = rounded_size(num_source_words), rounded_size(num_target_words)
-    numbered = number_cells(bitext, _batches(bitext, config), *sizes, _bytes(config))
-    extra = None if prior_fn is None else prior_fn(numbered[0])
-    if spellings is not None:
-        alike = likeness(numbered[0], *spellings) * np.float32(config.alike_alpha)
-        extra = alike if extra is None else extra + alike
-    aligner, found = _train(bitext, numbered, config, extra, progress)
+    pairs, cells = number_cells(bitext, _batches(bitext, config), *sizes, _bytes(config))
+    text = LaneText(bitext, cells, pairs)
+    extra = None if prior_fn is None else prior_fn(pairs)
+    with nullcontext(partial(pass_here, text)) if tasks is None else passes_by_tasks(tasks, text) as pass_fn:
+        aligner, found = _train(text, pass_fn, config, extra, progress)
     return aligner, _links(found, len(bitext), config)
 
 
@@ -96,17 +90,17 @@ def _find(aligner: Aligner, bitext: Bitext, config: AlignConfig) -> Found:
     find = partial(
         find_links, parameters=Parameters(aligner.lexicon, positions, p0, config.product_threshold), model=model
     )
-    lanes = [_aligned_lane(known, cells, lane, find) for lane in _lanes(cells)]
+    lanes = [_aligned_lane(known, cells, lane, find) for lane in lanes_of(cells)]
     done = dict(track(in_lanes(lanes), "aligning", len(cells.batches)))
     return [(batch, done[number]) for number, batch in enumerate(cells.batches)]
 
 
 def _train(
-    bitext: Bitext, numbered: tuple[WordPairs, Cells], config: AlignConfig, extra: np.ndarray | None,
+    text: LaneText, pass_fn: PassFn, config: AlignConfig, extra: np.ndarray | None,
     progress: Callable[[EmIteration], None] | None,
 ) -> tuple[Aligner, Found]:  # fmt: skip
     """The aligner, and what the last pass links; extra: [P] of the prior, as in `m_step`."""
-    pairs, cells = numbered
+    bitext, cells, pairs = text
     log.info("aligning %d sentence pairs with %d word pairs", len(bitext), len(pairs))
     lexicon = uniform_lexicon(pairs)
     widest = max(max(batch.width_source, batch.width_target) for batch in cells.batches)
@@ -118,72 +112,26 @@ def _train(
         is_last = number == len(config.schedule)
         if is_last:  # what is less probable than a pair never seen is treated as such from here on
             lexicon = Lexicon(*(jnp.maximum(part, UNSEEN) for part in lexicon))
-        step = partial(
-            e_step, kind=config.kind_of(model), parameters=Parameters(
-                lexicon, config.positions_of(positions, model), config.null_probability_of(model),
-                config.product_threshold,
-            ),
-        )  # fmt: skip
-        counts, sums, found = _pass(bitext, cells, pairs, step, model)
-        del step
+        parameters = Parameters(
+            lexicon, config.positions_of(positions, model), config.null_probability_of(model), config.product_threshold
+        )
+        counts, sums, found = pass_fn(parameters, config.kind_of(model), is_last)
+        del parameters
         perplexity = np.exp(-sums.log_likelihood / words).tolist()
         _report(EmIteration(model, number, tuple(perplexity), tuple(positions.tension.tolist())), progress)
         if not is_last:  # the last pass is there to align
             lexicon = m_step(counts, pairs, config.alpha, extra)
             may_tighten = config.optimise_tension and number > 1
             positions = _update_positions(positions, sums, words, lengths, model, may_tighten)
-            found = []
         del counts
     return _compact(pairs, lexicon, positions, config), found
-
-
-def _pass(
-    bitext: Bitext, cells: Cells, pairs: WordPairs, step: Callable[..., tuple], label: str
-) -> tuple[LexiconCounts, BatchSums, Found]:
-    """One E-step over the text."""
-    numbers = _lanes(cells)
-    counts = [zero_counts(pairs) for _ in numbers]
-    lanes = [_counted_lane(bitext, cells, lane, counts, place, step) for place, lane in enumerate(numbers)]
-    done = dict(track(in_lanes(lanes), label, len(cells.batches)))
-    sums = add_sums([done[number][0] for number in range(len(done))])
-    found = [(batch, done[number][1]) for number, batch in enumerate(cells.batches)]
-    return reduce(add_counts, counts), sums, found
-
-
-def _counted_lane(
-    bitext: Bitext, cells: Cells, lane: list[int], counts: list[LexiconCounts], place: int, step: Callable[..., tuple]
-) -> Iterator[tuple[int, tuple[BatchSums, FoundLinks]]]:
-    """Adds expected counts of some batches to `counts[place]`; yields the rest of what each of them gives.
-
-    Every lane has a place of its own, so the lanes' counts are added up in one order, whichever finishes first.
-    """
-    for number in lane:
-        counts[place], part, found = step(counts[place], _padded(bitext, cells, number))
-        jax.block_until_ready(part)  # a lane runs ahead of its device by nothing: the progress bar is true
-        yield number, (part, found)
 
 
 def _aligned_lane(
     bitext: Bitext, cells: Cells, lane: list[int], find: Callable[[PaddedPairs], FoundLinks]
 ) -> Iterator[tuple[int, FoundLinks]]:
     for number in lane:
-        yield number, find(_padded(bitext, cells, number))
-
-
-def _lanes(cells: Cells) -> list[list[int]]:
-    """Batch numbers for two threads on the processor, each the same number of cells; a GPU is busy with one.
-
-    The second thread goes the other way, so that the two compile different shapes.
-    """
-    if jax.default_backend() != "cpu":
-        return [list(range(len(cells.batches)))]
-    lanes: tuple[list[int], list[int]] = [], []
-    load = [0, 0]
-    for number, batch in enumerate(cells.batches):
-        lane = int(load[1] < load[0])
-        lanes[lane].append(number)
-        load[lane] += int(np.prod(batch.shape))
-    return [lanes[0], lanes[1][::-1]]
+        yield number, find(padded_pairs(bitext, cells, number))
 
 
 def _update_positions(
@@ -199,14 +147,6 @@ def _update_positions(
         tension = [update_tension(float(positions.tension[d]), feature[d], lengths[d]) for d in (0, 1)]
         return positions._replace(tension=np.array(tension, np.float32))
     return positions
-
-
-def _padded(bitext: Bitext, cells: Cells, number: int) -> PaddedPairs:
-    batch, index = cells[number]
-    source = batch.padded(bitext.source, batch.width_source)
-    target = batch.padded(bitext.target, batch.width_target)
-    lengths = (batch.take(side.lengths.astype(np.int32)) for side in (bitext.source, bitext.target))
-    return PaddedPairs(index, source, target, *lengths)
 
 
 def _links(found: Found, num_rows: int, config: AlignConfig) -> Ragged:

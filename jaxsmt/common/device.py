@@ -92,6 +92,11 @@ def _advice(kind: str) -> str:
     return f"{wheels.get(kind, 'look at JAX_PLATFORMS')}, or set device.kind to auto"
 
 
+def device_settings() -> DeviceConfig:
+    """Those that this process was set up with."""
+    return _settings
+
+
 def memory_fraction() -> float:
     """How much of the device's memory may be used."""
     return _settings.memory_fraction

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxsmt.common import files
+from jaxsmt.common.cluster.tasks import TaskRunner
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log, track
 from jaxsmt.common.ragged import Ragged
@@ -17,6 +18,7 @@ from jaxsmt.extract.counting import group_rows
 from jaxsmt.extract.counts import RuleCounts
 from jaxsmt.extract.phrases import phrase_rows
 from jaxsmt.extract.rules import rule_rows
+from jaxsmt.extract.sharding.counting import count_by_tasks
 from jaxsmt.extract.spill import RowStore, Workspace
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.buckets import Batch, make_batches
@@ -36,6 +38,7 @@ def extract_counts(
     more_links: Sequence[Ragged] = (),
     scratch_folder: str | Path | None = None,
     progress: Progress = track,
+    tasks: TaskRunner | None = None,
 ) -> RuleCounts:
     """Extracts and counts phrase pairs or hierarchical rules.
 
@@ -47,6 +50,7 @@ def extract_counts(
       scratch_folder: where temporary files go if the rows exceed the memory budget; the system's folder if None.
         They are removed, also on failure; what a killed process left is removed by the next that comes here.
       progress: wraps the batches, as `track` does.
+      tasks: who extracts and counts shards of the corpus; None: this process, all of it.
 
     Returns the counts; where the rows exceeded the memory budget the arrays are mapped from files already removed.
     """
@@ -57,6 +61,9 @@ def extract_counts(
     max_rows = max(int(max(budget - corpus.nbytes, budget / 4) / BYTES_PER_ROW), 1)
     with _spill_folder(scratch_folder) as folder:
         space = Workspace(max_rows, folder)
+        if tasks is not None and len(batches := corpus_batches(bitext, config)):
+            pairs, space = count_by_tasks(tasks, corpus, batches, config, space)
+            return assemble(pairs, corpus, config, space)
         store = RowStore(space)
         _fill(store, corpus, config, progress)
         if store.is_spilled:

@@ -1,20 +1,24 @@
 """Counting n-grams order by order: the key of a k-gram is (number of its prefix, last word) and so fits 64 bits."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from jaxsmt.common.cluster.tasks import TaskRunner
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.progress import log, track
 from jaxsmt.common.ragged import Ragged, numbered_runs
+from jaxsmt.lm.counting_tasks import NgramShards, number_keys
 from jaxsmt.lm.model import special_word_ids
 from jaxsmt.text.vocabulary import NUM_RESERVED, SENTENCE_END, SENTENCE_START, UNKNOWN, Vocabulary
 
-_BYTES_PER_SORTED_KEY = 64  # key, permutation, sorted key, flags, number: the peak inside `_number_keys`
+_BYTES_PER_SORTED_KEY = 64  # key, permutation, sorted key, flags, number: the peak inside `number_keys`
 _BYTES_PER_NGRAM = 64  # table columns and the float64 columns of the estimation
 _BYTES_PER_TOKEN = 32
 _SMALLEST_CHUNK = 1 << 18
+TOKENS_FOR_TASKS = 1 << 20  # of fewer, counting takes no longer than to hand out tasks
 
 
 @dataclass(frozen=True)
@@ -59,22 +63,48 @@ def sentence_stream(sentences: Ragged, vocabulary: Vocabulary) -> tuple[np.ndarr
     return tokens, distance.astype(np.int32)
 
 
-def count_ngrams(sentences: Ragged, vocabulary: Vocabulary, order: int, memory_budget_gb: float) -> list[CountedLevel]:
-    """All n-grams of orders 1 to `order` with <s> as left context and </s> as last word."""
+def count_ngrams(
+    sentences: Ragged, vocabulary: Vocabulary, order: int, memory_budget_gb: float, tasks: TaskRunner | None = None
+) -> list[CountedLevel]:
+    """All n-grams of orders 1 to `order` with <s> as left context and </s> as last word.
+
+    tasks: who counts shards of a large text; None: this process.
+    """
     tokens, distance = sentence_stream(sentences, vocabulary)
     num_words = len(vocabulary)
     zeros = np.zeros(num_words, np.int32)
     words = np.arange(num_words, dtype=np.int32)
     levels = [CountedLevel(zeros, words, zeros, np.bincount(tokens, minlength=num_words), words == SENTENCE_START)]
+    if tasks is not None and order > 1 and len(tokens) >= TOKENS_FOR_TASKS:
+        return levels + list(_counted_by_tasks(tasks, tokens, distance, levels[0], order, memory_budget_gb))
     numbers = tokens  # [T]: the number of the k-gram that ends here
     for k in track(range(2, order + 1), "counting n-grams"):
         ends = np.flatnonzero(distance >= k - 1)
         chunk = _chunk_size(len(tokens), levels, memory_budget_gb, k)
         keys, count, suffix, numbers = _count_order(tokens, numbers, ends, num_words, chunk)
-        prefix, word = np.divmod(keys, num_words)
-        prefix = prefix.astype(np.int32)
-        levels.append(CountedLevel(prefix, word.astype(np.int32), suffix, count, levels[-1].starts[prefix]))
+        levels.append(_level(keys, count, suffix, levels[-1], num_words))
     return levels
+
+
+def _counted_by_tasks(
+    tasks: TaskRunner, tokens: np.ndarray, distance: np.ndarray, unigrams: CountedLevel, order: int, budget_gb: float
+) -> Iterator[CountedLevel]:
+    """The levels from 2 to `order`."""
+    levels, num_words = [unigrams], len(unigrams.word)
+    with tasks.scratch("ngrams") as folder:
+        text = NgramShards(tasks, folder, tokens, distance, num_words)
+        for k in range(2, order + 1):
+            _chunk_size(text.largest_shard, levels, budget_gb, k)  # says where not even the tables fit
+            levels.append(_level(*text.count_order(k, is_last=k == order), levels[-1], num_words))
+            yield levels[-1]
+
+
+def _level(
+    keys: np.ndarray, count: np.ndarray, suffix: np.ndarray, below: CountedLevel, num_words: int
+) -> CountedLevel:
+    prefix, word = np.divmod(keys, num_words)
+    prefix = prefix.astype(np.int32)
+    return CountedLevel(prefix, word.astype(np.int32), suffix, count, below.starts[prefix])
 
 
 def _chunk_size(num_tokens: int, levels: list[CountedLevel], budget_gb: float, order: int) -> int:
@@ -105,7 +135,7 @@ def _count_order(
     count, suffix = np.zeros(len(distinct), np.int64), np.zeros(len(distinct), np.int32)
     new_numbers = np.full(len(tokens), -1, np.int32)
     for positions in chunks:
-        part, number, part_count = _number_keys(keys_at(positions))
+        part, number, part_count = number_keys(keys_at(positions))
         if len(chunks) == 1:
             distinct, count, suffix = part, part_count, np.zeros(len(part), np.int32)
         else:
@@ -115,15 +145,3 @@ def _count_order(
         new_numbers[positions] = number
         suffix[number] = numbers[positions]  # the same value from every occurrence
     return distinct, count, suffix, new_numbers
-
-
-def _number_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct keys ascending [G], the number of each key among them [N], and how often each occurs [G]."""
-    by_key = np.argsort(keys)
-    ordered = keys[by_key]
-    is_first = np.ones(len(keys), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    number = np.empty(len(keys), np.int32)
-    number[by_key] = np.cumsum(is_first, dtype=np.int32) - 1
-    begins = np.flatnonzero(is_first)
-    return ordered[begins], number, np.diff(begins, append=len(keys))

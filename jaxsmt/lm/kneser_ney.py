@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from jaxsmt.common.cluster.tasks import TaskRunner
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import Ragged
@@ -11,7 +12,9 @@ from jaxsmt.lm.model import Level, Lm
 from jaxsmt.text.vocabulary import SENTENCE_END, SENTENCE_START, UNKNOWN, Vocabulary
 
 
-def estimate_lm(sentences: Ragged, vocabulary: Vocabulary, config: LmConfig | None = None) -> Lm:
+def estimate_lm(
+    sentences: Ragged, vocabulary: Vocabulary, config: LmConfig | None = None, tasks: TaskRunner | None = None
+) -> Lm:
     """Estimates a model of the given sentences; the same model as KenLM's `lmplz` gives.
 
     p(w | h) = (a(h w) − D(a(h w))) / Σ_v a(h v) + γ(h) p(w | h′), with a the count in the highest order and after <s>,
@@ -22,11 +25,12 @@ def estimate_lm(sentences: Ragged, vocabulary: Vocabulary, config: LmConfig | No
       sentences: token ids, without <s> and </s>.
       vocabulary: what the ids mean. Words that do not occur in the sentences are not in the model.
       config: order, pruning and the rest.
+      tasks: who counts shards of a large text; None: this process.
     """
     config = config or LmConfig()
     if not len(sentences):
         raise UserError("there are no sentences to estimate a language model from: check the corpus paths")
-    counted = count_ngrams(sentences, vocabulary, config.order, config.memory_budget_gb)
+    counted = count_ngrams(sentences, vocabulary, config.order, config.memory_budget_gb, tasks)
     is_word = counted[0].count > 0
     is_word[[UNKNOWN, SENTENCE_START, SENTENCE_END]] = True
     num_predicted = max(int(is_word.sum()) - 1, config.pad_vocabulary)  # all but <s>

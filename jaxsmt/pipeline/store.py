@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from jaxsmt.common.cluster.tasks import TaskRunner
 from jaxsmt.common.device import release_kernels
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import (
@@ -92,11 +93,15 @@ class StageRun:
 
 @dataclass(frozen=True)
 class Store:
-    """Artefacts below one folder; runs: the stages of this process, in their order."""
+    """Artefacts below one folder; runs: the stages of this process, in their order.
+
+    tasks: who does those tasks that stages are cut into; None: this process, without cutting.
+    """
 
     folder: Path
     config: StoreConfig = StoreConfig()
     runs: list[StageRun] = field(default_factory=list, compare=False)
+    tasks: TaskRunner | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,7 @@ class PairFilter:
 
     def __init__(self, config: TextConfig, counts: Counts):
         self.config, self.counts = config, counts
-        self.seen: set[bytes] = set()
+        self.seen: dict[bytes, None] = {}  # with `remove_duplicates` a key for every pair kept, in their order
 
     def tokens_of(
         self, pair: tuple[str, str], cutters: tuple[Callable[[str], list[str]], Callable[[str], list[str]]]
@@ -66,7 +66,7 @@ class PairFilter:
             text = "\n".join((" ".join(source), " ".join(target)))
             key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
             reason = DUPLICATE if key in self.seen else None
-            self.seen.add(key)
+            self.seen[key] = None
         return reason
 
 

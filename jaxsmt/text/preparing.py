@@ -5,22 +5,23 @@ numbering work on the distinct words and on arrays.
 """
 
 import dataclasses
-from array import array
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from jaxsmt.common.cluster.tasks import TaskRunner
 from jaxsmt.common.progress import track
 from jaxsmt.common.ragged import Ragged, offsets_of
-from jaxsmt.text import casing
+from jaxsmt.text import casing, reading_tasks
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.casing import Truecaser
-from jaxsmt.text.cleaning import KEPT, Counts, PairFilter, refuse_broken_pair
+from jaxsmt.text.cleaning import KEPT, Counts
 from jaxsmt.text.encoding import TextConfig, TextSide, cutter
-from jaxsmt.text.normalise import make_normaliser
-from jaxsmt.text.typography import Typography, TypographyCounter
+from jaxsmt.text.reading_tasks import ReadingRules, TokenTable, TypeTable, read_by_tasks, read_tokens
+from jaxsmt.text.typography import Typography
 from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary, build_vocabulary
 
 
@@ -45,6 +46,7 @@ def prepare_bitext(
     sides: tuple[TextSide, TextSide] | None = None,
     name: str = "bitext",
     files: Sequence[str] | None = None,
+    tasks: TaskRunner | None = None,
 ) -> PreparedText:
     """Normalises, cleans, tokenises, cases and numbers a bitext; counts go to the log under `name`.
 
@@ -52,81 +54,64 @@ def prepare_bitext(
     sides: source and target of a trained model, whose vocabularies, truecasers and typography are used: words they
       lack become UNKNOWN. None: they are made from this text, the typography as that of `name`.
     files: what errors call the text, a name for both sides or one for each; None for `name`.
+    tasks: who reads shards of a large text; None: this process, all of it.
     """
-    counts, rows = Counts(), array("q")
-    builders = _SideBuilder(), _SideBuilder()
-    cutters = cutter(languages[0], config), cutter(languages[1], config)
-    keep = PairFilter(config, counts)
     learns_typography = config.typography and config.tokenise and sides is None
-    marks = TypographyCounter(make_normaliser(config.normalise)) if learns_typography else None
-    for row, pair in enumerate(track(pairs, f"preparing {name}")):
-        refuse_broken_pair(pair, files or (name,), row + 1, config.control_characters == "refuse")
-        tokens = keep.tokens_of(pair, cutters)
-        if tokens is not None:
-            rows.append(row)
-            builders[0].add(tokens[0])
-            builders[1].add(tokens[1])
-            if marks is not None:
-                marks.add(pair[1], pair[0])
-    counts.add(KEPT, len(rows))
-    counts.report(name)
+    how = ReadingRules(config, languages, tuple(files or (name,)), learns_typography)
+    pairs, is_large = _measured(pairs) if tasks is not None else (pairs, False)
+    if tasks is not None and is_large:
+        text = read_by_tasks(tasks, pairs, how, f"preparing {name}")
+    else:
+        text = read_tokens(track(pairs, f"preparing {name}"), how)
+    text.counts.add(KEPT, len(text.rows))
+    text.counts.report(name)
     source, target = sides or (None, None)
-    source_ids, source = builders[0].finish(languages[0], config, source)
-    target_ids, target = builders[1].finish(languages[1], config, target)
-    if marks is not None:
-        target = dataclasses.replace(target, typography=Typography({name: dict(marks.counts)}))
-    return PreparedText(Bitext(source_ids, target_ids), source, target, np.array(rows, np.int64), counts)
+    source_ids, source = _finish(text.sides[0], languages[0], config, source)
+    target_ids, target = _finish(text.sides[1], languages[1], config, target)
+    if learns_typography:
+        target = dataclasses.replace(target, typography=Typography({name: dict(text.marks)}))
+    return PreparedText(Bitext(source_ids, target_ids), source, target, np.array(text.rows, np.int64), text.counts)
+
+
+def _measured(pairs: Iterable[tuple[str, str]]) -> tuple[Iterable[tuple[str, str]], bool]:
+    """The same pairs, and whether they are more than one shard."""
+    rest = iter(pairs)
+    first = list(itertools.islice(rest, reading_tasks.PAIRS_PER_SHARD + 1))
+    return itertools.chain(first, rest), len(first) > reading_tasks.PAIRS_PER_SHARD
 
 
 def prepare_lines(lines: Iterable[str], config: TextConfig, language: str) -> tuple[Ragged, TextSide]:
     """Normalises, tokenises, cases and numbers a text of one language; every line is kept."""
-    builder, cut = _SideBuilder(), cutter(language, config)
+    tokens, cut = TokenTable(), cutter(language, config)
     for line in track(lines, "preparing text"):
-        builder.add(cut(line))
-    return builder.finish(language, config, None)
+        tokens.add(cut(line))
+    return _finish(tokens, language, config, None)
 
 
-class _TypeTable(dict[str, int]):
-    """Numbers distinct tokens in the order they are first looked up."""
-
-    def __missing__(self, token: str) -> int:
-        self[token] = number = len(self)
-        return number
-
-
-class _SideBuilder:
-    """Collects the tokens of one side as numbers of distinct tokens."""
-
-    def __init__(self) -> None:
-        self.types = _TypeTable()
-        self.values, self.lengths = array("i"), array("q")
-
-    def add(self, tokens: list[str]) -> None:
-        self.values.extend(map(self.types.__getitem__, tokens))
-        self.lengths.append(len(tokens))
-
-    def finish(self, language: str, config: TextConfig, side: TextSide | None) -> tuple[Ragged, TextSide]:
-        """Cases and numbers the tokens; with the given side's vocabulary and truecaser, or new ones."""
-        rows = Ragged(np.array(self.values, np.int32), offsets_of(np.array(self.lengths, np.int64)))
-        forms = list(self.types)
-        truecaser = None
-        if config.case == "lower":
-            rows, forms = _map_forms(rows, [[form.lower() for form in forms]])
-        elif config.case == "true":
-            initial = _initial_mask(rows, forms)
-            truecaser = side.truecaser if side else _truecaser_of(rows, forms, initial)
-            assert truecaser is not None
-            both = [[truecaser.form(form, is_initial) for form in forms] for is_initial in (False, True)]
-            rows, forms = _map_forms(rows, both, initial)
-        if side is None:
-            side = TextSide(language, config, _vocabulary_of(rows, forms), truecaser)
-        ids = np.array([side.vocabulary.id_of.get(form, UNKNOWN) for form in forms], np.int32)
-        return Ragged(ids[rows.values] if len(ids) else rows.values, rows.offsets), side
+def _finish(
+    tokens: TokenTable, language: str, config: TextConfig, side: TextSide | None
+) -> tuple[Ragged, TextSide]:
+    """Cases and numbers the tokens; with the given side's vocabulary and truecaser, or new ones."""
+    rows = Ragged(np.array(tokens.values, np.int32), offsets_of(np.array(tokens.lengths, np.int64)))
+    forms = list(tokens.types)
+    truecaser = None
+    if config.case == "lower":
+        rows, forms = _map_forms(rows, [[form.lower() for form in forms]])
+    elif config.case == "true":
+        initial = _initial_mask(rows, forms)
+        truecaser = side.truecaser if side else _truecaser_of(rows, forms, initial)
+        assert truecaser is not None
+        both = [[truecaser.form(form, is_initial) for form in forms] for is_initial in (False, True)]
+        rows, forms = _map_forms(rows, both, initial)
+    if side is None:
+        side = TextSide(language, config, _vocabulary_of(rows, forms), truecaser)
+    ids = np.array([side.vocabulary.id_of.get(form, UNKNOWN) for form in forms], np.int32)
+    return Ragged(ids[rows.values] if len(ids) else rows.values, rows.offsets), side
 
 
 def _map_forms(rows: Ragged, variants: list[list[str]], which: np.ndarray | None = None) -> tuple[Ragged, list[str]]:
     """Replaces forms by variants[which[t]] of themselves (which: [T] bool); numbers the results."""
-    table = _TypeTable()
+    table = TypeTable()
     maps = np.array([[table[form] for form in variant] for variant in variants], np.int32)  # [variants, types]
     values = maps[0 if which is None else which.astype(np.int8), rows.values] if len(rows.values) else rows.values
     return Ragged(values, rows.offsets), list(table)

@@ -7,7 +7,7 @@ from scipy.special import digamma
 from jaxsmt.align import likeness as likeness_module
 from jaxsmt.align.cells import WordPairs
 from jaxsmt.align.lexicon import LexiconCounts, m_step
-from jaxsmt.align.likeness import likeness
+from jaxsmt.align.likeness import likeness, likeness_prior
 from jaxsmt.align.model import AlignConfig
 from jaxsmt.align.training import train_and_align
 from jaxsmt.common.errors import UserError
@@ -74,7 +74,8 @@ def test_words_that_occur_once_are_linked_by_their_spelling():
     linked = []
     for weight in (0.0, 1.0):
         config = AlignConfig(alike_alpha=weight, max_shapes=1)
-        _, links = train_and_align(bitext, len(vocabulary), len(vocabulary), config, spellings=known)
+        prior_fn = likeness_prior(*known, weight)
+        _, links = train_and_align(bitext, len(vocabulary), len(vocabulary), config, prior_fn=prior_fn)
         linked.append(sum([place, place + 1] in links[row].tolist() for row, place in enumerate(places)))
     assert linked[0] < 10
     assert linked[1] > 25

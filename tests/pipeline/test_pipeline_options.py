@@ -28,6 +28,7 @@ CHOICES = [f"{group}={path.stem}" for group in GROUPS for path in sorted((REPOSI
 def test_all_groups_are_covered():
     folders = {path.name for path in (REPOSITORY / "conf").iterdir() if path.is_dir()}
     others = {"corpus", "tune", "adapt", "evaluate", "consensus", "device", "experiment", "quality", "space", "hydra"}
+    others |= {"cluster"}  # tests/cluster
     assert folders == {*GROUPS, *others}
     assert {path.stem for path in (REPOSITORY / "conf" / "corpus").iterdir()} == {
         "demo",

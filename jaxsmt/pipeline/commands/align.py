@@ -15,6 +15,7 @@ from jaxsmt.pipeline.checking.lists import check_given
 from jaxsmt.pipeline.checking.outputs import check_folders, check_outputs
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import LinksConfig
+from jaxsmt.pipeline.jobs.cluster import opened_tasks
 from jaxsmt.pipeline.stages.given_text import NAME, given_text, num_pairs
 from jaxsmt.pipeline.stages.links import links_stage
 from jaxsmt.pipeline.stages.texts import ComponentText
@@ -32,8 +33,8 @@ def align(config: DictConfig) -> None:
     check_outputs({"output": config.output}, {key: config[key] for key in ("source", "target", "input")})
     check_folders({"aligner_output": config.aligner_output})
     check_given(config)
-    with scratch_folder("align") as scratch:
-        store = Store(scratch)
+    with scratch_folder("align") as scratch, opened_tasks(config.cluster, scratch) as tasks:
+        store = Store(scratch, tasks=tasks)
         text = given_text(store, config, _known_text(config.aligner))
         made = links_stage(store, [text], *settings)[NAME]
         if config.aligner_output is not None:

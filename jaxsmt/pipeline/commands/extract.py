@@ -13,6 +13,7 @@ from jaxsmt.pipeline.checking.lists import check_given
 from jaxsmt.pipeline.checking.outputs import check_folders
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import LinksConfig, TmConfig
+from jaxsmt.pipeline.jobs.cluster import opened_tasks
 from jaxsmt.pipeline.stages.components import FOLDER, component_stage
 from jaxsmt.pipeline.stages.given_text import NAME, given_text
 from jaxsmt.pipeline.stages.links import links_stage
@@ -30,8 +31,8 @@ def extract(config: DictConfig) -> None:
     settings = room_config(ExtractConfig, config.extract)
     check_folders({"output": config.output})
     check_given(config, ("alignment",))
-    with scratch_folder("extract") as scratch:
-        store = Store(scratch)
+    with scratch_folder("extract") as scratch, opened_tasks(config.cluster, scratch) as tasks:
+        store = Store(scratch, tasks=tasks)
         text = given_text(store, config)
         links = links_stage(store, [text], AlignConfig(), LinksConfig(files={NAME: config.alignment}))
         component = component_stage(store, text, links[NAME], settings, TmConfig())

@@ -11,6 +11,7 @@ from jaxsmt.pipeline.checking.lists import check_readable
 from jaxsmt.pipeline.checking.outputs import check_outputs
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.texts import text_config
+from jaxsmt.pipeline.jobs.cluster import opened_tasks
 from jaxsmt.pipeline.scored_lms import ScoredLm, opened_lm, perplexity_table, scored
 from jaxsmt.pipeline.standard import STANDARD, input_lines, output_path
 from jaxsmt.text.encoding import TextConfig, TextSide
@@ -40,7 +41,8 @@ def lm(config: DictConfig) -> None:
 def _estimated(config: DictConfig, text: TextConfig) -> ScoredLm:
     settings = room_config(LmConfig, config.estimation)
     sentences, side = prepare_lines(input_lines(config.input), text, config.language)
-    found = estimate_lm(sentences, side.vocabulary, settings)
+    with scratch_folder("lm") as scratch, opened_tasks(config.cluster, scratch) as tasks:
+        found = estimate_lm(sentences, side.vocabulary, settings, tasks)
     if config.output is not None:
         with scratch_folder("lm") as scratch, output_path(config.output, scratch) as path:
             write_arpa(found, path)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
+from jaxsmt.common.cluster.tasks import TaskRunner
 from jaxsmt.common.errors import UserError
 from jaxsmt.demo import write_demo
 from jaxsmt.evaluate.compare import CompareConfig
@@ -37,6 +38,7 @@ from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import CLASS_MODEL, LanguageModelConfig, LinksConfig, TmConfig, bitext_source
 from jaxsmt.pipeline.consensus import check_consensus, with_consensus
 from jaxsmt.pipeline.evaluation import evaluate_model
+from jaxsmt.pipeline.jobs.cluster import opened_tasks
 from jaxsmt.pipeline.operation_models import check_operations, weights_without_operations, with_operation_models
 from jaxsmt.pipeline.page.gathering import FinishedRun
 from jaxsmt.pipeline.page.run_page import write_report
@@ -71,6 +73,12 @@ def train(config: DictConfig, watch_fn: WatchFn | None = None) -> float:
 
     watch_fn: is told how tuning goes, and may end it.
     """
+    with opened_tasks(config.cluster, Path(config.work_dir)) as tasks:
+        return trained(config, tasks, watch_fn)
+
+
+def trained(config: DictConfig, tasks: TaskRunner | None, watch_fn: WatchFn | None) -> float:
+    """`train`, with somebody to run the tasks of stages."""
     work_dir, output_dir = Path(config.work_dir), Path(config.output_dir)
     check_folders({"work_dir": config.work_dir, "output_dir": config.output_dir})
     sources, chosen = corpus_sources(config, work_dir), read_choices(config)
@@ -82,7 +90,7 @@ def train(config: DictConfig, watch_fn: WatchFn | None = None) -> float:
     check_files(config, chosen, sources)
     if config.corpus.language_check:
         check_languages(sources)
-    store = opened_store(config)
+    store = opened_store(config, tasks)
     texts = [text_stage(store, name, spec, chosen.text) for name, spec in sources["components"].items()]
     links = links_stage(store, texts, chosen.align, chosen.links)
     components = component_stages(store, texts, links, chosen, output_dir)
@@ -90,6 +98,8 @@ def train(config: DictConfig, watch_fn: WatchFn | None = None) -> float:
     lm_text = LmText(texts, sources["dev"], sides[1], target_clusters(store, texts, chosen.mixture))
     mixture, classes = language_models(store, lm_text, chosen.lm, output_dir)
     lms = lm_features(store, mixture, chosen.lm, classes)
+    if tasks is not None:
+        tasks.release()  # from here on a single machine has the work
     show_components(texts, components)
     show_lms(mixture)
     if classes is not None:
@@ -120,9 +130,9 @@ def train(config: DictConfig, watch_fn: WatchFn | None = None) -> float:
     return scores.mean("dev")
 
 
-def opened_store(config: DictConfig) -> Store:
-    """Where artefacts are kept."""
-    return Store(Path(config.work_dir) / "artefacts", room_config(StoreConfig, config.store))
+def opened_store(config: DictConfig, tasks: TaskRunner | None = None) -> Store:
+    """Where artefacts are kept; tasks: who helps to make them."""
+    return Store(Path(config.work_dir) / "artefacts", room_config(StoreConfig, config.store), tasks=tasks)
 
 
 def check(config: DictConfig, sources: Sources, chosen: Choices) -> float:

@@ -9,6 +9,7 @@ from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import DictConfig, StringNode
 
+from jaxsmt.common.cluster.config import SCHEDULER
 from jaxsmt.common.errors import UserError
 
 LONGEST_KEY = 200
@@ -19,10 +20,13 @@ _QUOTED = re.compile(r"'.*'|\".*\"", re.DOTALL)
 
 
 def readable(arguments: Sequence[str], schema: DictConfig) -> list[str]:
-    """The arguments with quotation marks where the grammar needs them; schema: of the command."""
+    """The arguments with quotation marks where the grammar needs them; schema: of the command.
+
+    A cluster may be named by the address of its scheduler, cluster=tcp://host:8786.
+    """
     is_sweep = any(argument in MULTIRUN for argument in arguments)
     found, flag = [], ""
-    for argument in arguments:
+    for argument in _with_address(arguments):
         is_option = argument.startswith("-") or flag not in ("", *MULTIRUN)  # a flag may have a value of its own
         found.append(argument if is_option else _readable(argument, schema, is_sweep))
         flag = argument if argument.startswith("-") else ""
@@ -49,6 +53,15 @@ def _readable(argument: str, schema: DictConfig, is_sweep: bool) -> str:
             "it in a file such as conf/corpus/mine.yaml"
         )
     return argument
+
+
+def _with_address(arguments: Sequence[str]) -> list[str]:
+    found = []
+    for argument in arguments:
+        key, _, value = argument.partition("=")
+        is_address = key == "cluster" and SCHEDULER.fullmatch(value)
+        found += ["cluster=address", f"cluster.address={value}"] if is_address else [argument]
+    return found
 
 
 def is_text(key: str, schema: DictConfig) -> bool:

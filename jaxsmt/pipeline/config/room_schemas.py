@@ -7,7 +7,7 @@ from hydra.core.config_store import ConfigStore
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.pipeline.config.decoding import DeviceSchema, LimitsSchema
 from jaxsmt.pipeline.config.rooms import schema_of
-from jaxsmt.pipeline.config.schemas import AlignSchema, ExtractSchema, TextSchema
+from jaxsmt.pipeline.config.schemas import AlignSchema, ClusterSchema, ExtractSchema, TextSchema
 
 LmSchema = schema_of(LmConfig)
 
@@ -22,6 +22,7 @@ class PairsSchema:
     source_language: str = ""
     target_language: str = ""
     text: TextSchema = field(default_factory=TextSchema)
+    cluster: ClusterSchema = field(default_factory=ClusterSchema)
     device: DeviceSchema = field(default_factory=DeviceSchema)
     limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False
@@ -58,6 +59,7 @@ class LmCommandSchema:
     language: str = ""
     text: TextSchema = field(default_factory=TextSchema)
     estimation: LmSchema = field(default_factory=LmSchema)  # type: ignore[valid-type]
+    cluster: ClusterSchema = field(default_factory=ClusterSchema)
     device: DeviceSchema = field(default_factory=DeviceSchema)
     limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False

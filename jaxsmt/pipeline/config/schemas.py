@@ -13,6 +13,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from jaxsmt.align.model import AlignConfig
+from jaxsmt.common.cluster.config import WorkersConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.evaluate.compare import CompareConfig
 from jaxsmt.extract.config import ExtractConfig
@@ -171,6 +172,7 @@ class LanguageModelConfig:
 BitextSchema = schema_of(BitextSource)
 TextSchema = schema_of(TextConfig)
 AlignSchema = schema_of(AlignConfig)
+ClusterSchema = schema_of(WorkersConfig)
 LinksSchema = schema_of(LinksConfig)
 ExtractSchema = schema_of(ExtractConfig)
 TmSchema = schema_of(TmConfig)
@@ -237,6 +239,7 @@ class TrainSchema:
     check_output: str | None = None
     work_dir: str = MISSING
     output_dir: str = MISSING
+    cluster: ClusterSchema = field(default_factory=ClusterSchema)  # type: ignore[valid-type]
     device: DeviceSchema = field(default_factory=DeviceSchema)
     limits: LimitsSchema = field(default_factory=LimitsSchema)
     quiet: bool = False

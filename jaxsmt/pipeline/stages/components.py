@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+from jaxsmt.common.cluster.tasks import TaskRunner
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.extraction import extract_counts
 from jaxsmt.extract.lexical import count_words
@@ -22,7 +23,7 @@ def component_stage(
     """Extracts, counts and, if asked to, prunes one component."""
 
     def build(folder: Path) -> Counts:
-        component = count_component(text, aligned, extract, folder)
+        component = count_component(text, aligned, extract, folder, store.tasks)
         if tm.pairs_per_source is not None:
             component = prune_component(component, tm.pairs_per_source)
         save_component(component, folder / FOLDER)
@@ -37,14 +38,21 @@ def component_stage(
     return store.run(f"component-{text.name}", config, inputs, build)
 
 
-def count_component(text: ComponentText, aligned: TextLinks, config: ExtractConfig, scratch: Path) -> Component:
-    """Counts rules of one aligned text, those that any of its alignments allows, and word pairs of the first one."""
+def count_component(
+    text: ComponentText, aligned: TextLinks, config: ExtractConfig, scratch: Path, tasks: TaskRunner | None = None
+) -> Component:
+    """Counts rules of one aligned text, those that any of its alignments allows, and word pairs of the first one.
+
+    tasks: as in `extract_counts`.
+    """
     more = [part.links for part in aligned.further]
     sizes = len(text.source.vocabulary), len(text.target.vocabulary)
     return Component(
         text.name,
         config.kind,
-        extract_counts(text.bitext, aligned.links, config, more_links=more, scratch_folder=scratch),
+        extract_counts(
+            text.bitext, aligned.links, config, more_links=more, scratch_folder=scratch, tasks=tasks
+        ),
         count_words(text.bitext, aligned.links, *sizes),
         text.source.vocabulary,
         text.target.vocabulary,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from jaxsmt.align.likeness import likeness_prior
 from jaxsmt.align.links import check_links, read_links, write_links
 from jaxsmt.align.model import AlignConfig, load_aligner, save_aligner
 from jaxsmt.align.training import align, train_and_align
@@ -114,10 +115,10 @@ def _trained_links(store: Store, texts: Sequence[ComponentText], config: AlignCo
 
     def build(folder: Path) -> Counts:
         joint = join_texts(texts)
-        known = (spellings(joint.source), spellings(joint.target)) if config.alike_alpha else None
-        aligner, links = train_and_align(
-            joint.bitext, len(joint.source), len(joint.target), config, spellings=known
-        )
+        known = spellings(joint.source), spellings(joint.target)
+        prior_fn = likeness_prior(*known, config.alike_alpha) if config.alike_alpha else None
+        sizes = len(joint.source), len(joint.target)
+        aligner, links = train_and_align(joint.bitext, *sizes, config, prior_fn=prior_fn, tasks=store.tasks)
         save_aligner(folder / ALIGNER, aligner)
         joint.source.save(folder / ALIGNER / "source.vocabulary")
         joint.target.save(folder / ALIGNER / "target.vocabulary")

@@ -221,7 +221,7 @@ def _estimated(
     inputs |= {"clusters": text.clusters.fingerprint} if cluster is not None and text.clusters is not None else {}
 
     def build(folder: Path) -> Counts:
-        return _save(folder, estimate_lm(*text.training(texts, cluster), estimation))
+        return _save(folder, estimate_lm(*text.training(texts, cluster), estimation, store.tasks))
 
     return store.run(f"{text.stage}-{name}", settings, inputs, build)
 

@@ -63,7 +63,7 @@ def text_stage(
         if like:
             sides = merge_sides([text.source for text in like]), merge_sides([text.target for text in like])
         languages = (spec.source_language, spec.target_language)
-        prepared = prepare_bitext(read_bitext(spec), config, languages, sides, name, spec.files)
+        prepared = prepare_bitext(read_bitext(spec), config, languages, sides, name, spec.files, store.tasks)
         if not len(prepared.bitext):
             files = ", ".join(spec.files)
             raise UserError(f"component '{name}' has no usable sentence pair ({files}): check the files")

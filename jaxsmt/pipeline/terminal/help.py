@@ -32,6 +32,7 @@ GROUPS = {
     "quality": "quickly trained, or all that makes translations better",
     "experiment": "the comparison of a paper",
     "space": "where a sweep looks; your own in conf/space/mine.yaml",
+    "cluster": "tasks of large corpora: in this process, in several, in batch jobs, on a Dask cluster",
     "device": "where programs run: processor, GPU or TPU, and how much of its memory they use",
 }
 REFUSED = {

@@ -1,0 +1,103 @@
+"""One E-step over a text in lanes: batches whose counts are added one after the other, lanes side by side.
+
+The sum of a lane is rounded batch by batch, and lanes are added in their order: who works on them, and which ends
+first, makes no difference.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import reduce
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from jaxsmt.align.cells import Cells, WordPairs
+from jaxsmt.align.em import BatchSums, FoundLinks, PaddedPairs, Parameters, PassKind, add_sums, e_step
+from jaxsmt.align.lexicon import LexiconCounts, add_counts, zero_counts
+from jaxsmt.common.lanes import in_lanes
+from jaxsmt.common.progress import track
+from jaxsmt.text.bitext import Bitext
+from jaxsmt.text.buckets import Batch
+
+THREADS = 2  # lanes at a time in this process
+CELLS_PER_LANE = 1 << 31  # at most; of smaller texts every thread has one lane
+
+Found = list[tuple[Batch, FoundLinks]]
+
+
+class LaneText(NamedTuple):
+    """A text that EM passes over: its cells are numbered by its word pairs."""
+
+    bitext: Bitext
+    cells: Cells
+    pairs: WordPairs
+
+
+class PassResult(NamedTuple):
+    """What an E-step over a whole text gives; found: empty where nobody wants the links."""
+
+    counts: LexiconCounts
+    sums: BatchSums
+    found: Found
+
+
+def lanes_of(cells: Cells) -> list[list[int]]:
+    """Batch numbers for two threads on the processor, each the same number of cells; a GPU is busy with one.
+
+    Every second lane goes the other way, so that the two compile different shapes. Very large texts have more lanes,
+    for more workers than two.
+    """
+    if jax.default_backend() != "cpu":
+        return [list(range(len(cells.batches)))]
+    sizes = [math.prod(batch.shape) for batch in cells.batches]
+    number = max(THREADS, math.ceil(sum(sizes) / CELLS_PER_LANE))
+    lanes: list[list[int]] = [[] for _ in range(number)]
+    load = [0] * number
+    for batch, size in enumerate(sizes):
+        lane = load.index(min(load))
+        lanes[lane].append(batch)
+        load[lane] += size
+    return [lane[:: -1 if place % 2 else 1] for place, lane in enumerate(lanes)]
+
+
+def pass_here(text: LaneText, parameters: Parameters, kind: PassKind, keeps_links: bool) -> PassResult:
+    """One E-step in this process, two lanes at a time."""
+    lanes = lanes_of(text.cells)
+    total: list[LexiconCounts] = []
+
+    def run() -> Iterator[tuple[int, tuple[BatchSums, FoundLinks]]]:
+        for start in range(0, len(lanes), THREADS):
+            some = lanes[start : start + THREADS]
+            counts = [zero_counts(text.pairs) for _ in some]
+            steps = [counted_lane(text, lane, counts, place, parameters, kind) for place, lane in enumerate(some)]
+            yield from in_lanes(steps)
+            total[:] = [reduce(add_counts, [*total, *counts])]
+
+    done = dict(track(run(), kind.model, len(text.cells.batches)))
+    sums = add_sums([done[number][0] for number in range(len(done))])
+    found = [(batch, done[number][1]) for number, batch in enumerate(text.cells.batches)] if keeps_links else []
+    return PassResult(total[0], sums, found)
+
+
+def counted_lane(
+    text: LaneText, lane: list[int], counts: list[LexiconCounts], place: int, parameters: Parameters, kind: PassKind
+) -> Iterator[tuple[int, tuple[BatchSums, FoundLinks]]]:
+    """Adds expected counts of some batches to `counts[place]`; yields the rest of what each of them gives.
+
+    Every lane has a place of its own, so the lanes' counts are added up in one order, whichever finishes first.
+    """
+    for number in lane:
+        batch = padded_pairs(text.bitext, text.cells, number)
+        counts[place], part, found = e_step(counts[place], batch, parameters, kind)
+        jax.block_until_ready(part)  # a lane runs ahead of its device by nothing: the progress bar is true
+        yield number, (part, found)
+
+
+def padded_pairs(bitext: Bitext, cells: Cells, number: int) -> PaddedPairs:
+    """A batch of the text as the models take it."""
+    batch, index = cells[number]
+    source = batch.padded(bitext.source, batch.width_source)
+    target = batch.padded(bitext.target, batch.width_target)
+    lengths = (batch.take(side.lengths.astype(np.int32)) for side in (bitext.source, bitext.target))
+    return PaddedPairs(index, source, target, *lengths)

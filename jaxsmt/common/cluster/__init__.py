@@ -1,0 +1,1 @@
+"""Tasks over shards of a corpus, in this process or on the workers of a Dask cluster."""
