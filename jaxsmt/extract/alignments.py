@@ -70,12 +70,46 @@ def pack_alignments(masks: np.ndarray, num_bits: int) -> np.ndarray:
 
 def unpack_alignments(keys: np.ndarray, num_symbols: int, num_bits: int) -> np.ndarray:
     """[R, J] uint16: the masks that `pack_alignments` packed."""
-    _, mask_of = mask_ranks(num_bits)
     masks = np.empty((len(keys), num_symbols), np.uint16)
-    for column in range(num_symbols):
-        digit = keys >> symbol_shift(column, num_symbols, num_bits) & np.uint64((1 << num_bits) - 1)
-        masks[:, column] = mask_of[digit]
+    for column, straight, _ in _digit_tables(num_symbols, num_bits):
+        digits = _digits(keys, column + straight.shape[1], num_symbols, num_bits, len(straight))
+        masks[:, column : column + straight.shape[1]] = straight.take(digits, axis=0)
     return masks
+
+
+def turn_alignments(keys: np.ndarray, num_symbols: int, num_bits: int) -> np.ndarray:
+    """[R, I] uint16, I = num_bits: the same links as masks over target symbols, one for each source symbol."""
+    turned = np.zeros(len(keys), np.uint64)
+    for column, straight, crosswise in _digit_tables(num_symbols, num_bits):
+        turned |= crosswise[_digits(keys, column + straight.shape[1], num_symbols, num_bits, len(straight))]
+    masks = np.empty((len(keys), num_bits), np.uint16)
+    for place in range(num_bits):
+        masks[:, place] = turned >> np.uint64(place * num_symbols) & np.uint64((1 << num_symbols) - 1)
+    return masks
+
+
+def _digits(keys: np.ndarray, end: int, num_symbols: int, num_bits: int, size: int) -> np.ndarray:
+    """[R] int64: the last digits before symbol `end` as one number below `size`."""
+    return (keys >> symbol_shift(end - 1, num_symbols, num_bits) & np.uint64(size - 1)).astype(np.int64)
+
+
+@lru_cache(maxsize=8)
+def _digit_tables(num_symbols: int, num_bits: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """What every number means that neighbouring digits make; two of them, or one where tables over two would be large.
+
+    For each group of symbols: the first one; their masks [·, 1 or 2] uint16; the links crosswise [·] uint64, I masks
+    of J bits, the first lowest.
+    """
+    _, mask_of = mask_ranks(num_bits)
+    step, source, tables = 2 if num_bits <= 8 else 1, np.arange(num_bits), []
+    for column in range(0, num_symbols, step):
+        target = np.arange(column, min(column + step, num_symbols))
+        number = np.arange(1 << len(target) * num_bits)[:, None]
+        straight = mask_of[number >> num_bits * (target[-1] - target) & ((1 << num_bits) - 1)]
+        bits = (straight[:, :, None] >> source & 1).astype(np.uint64)  # [·, 2, I]
+        place = (source * num_symbols + target[:, None]).astype(np.uint64)
+        tables.append((column, straight, np.bitwise_or.reduce(bits << place, axis=(1, 2))))
+    return tables
 
 
 def symbol_shift(column: int, num_symbols: int, num_bits: int) -> np.uint64:
@@ -83,16 +117,6 @@ def symbol_shift(column: int, num_symbols: int, num_bits: int) -> np.uint64:
     return np.uint64((num_symbols - 1 - column) * num_bits)
 
 
-def transpose_masks(masks: np.ndarray, num_columns: int) -> np.ndarray:
-    """[R, I] uint16 of masks [R, J]: bit j of entry i is bit i of entry j."""
-    turned = np.zeros((len(masks), num_columns), np.uint16)
-    for i in range(num_columns):
-        for j in range(masks.shape[1]):
-            turned[:, i] |= (masks[:, j] >> np.uint16(i) & np.uint16(1)) << np.uint16(j)
-    return turned
-
-
 def transpose_alignments(keys: np.ndarray, source_width: int, target_width: int) -> np.ndarray:
     """[R] uint64: the same links laid out over the source symbols."""
-    masks = unpack_alignments(keys, target_width, source_width)
-    return pack_alignments(transpose_masks(masks, source_width), target_width)
+    return pack_alignments(turn_alignments(keys, target_width, source_width), target_width)

@@ -35,6 +35,14 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.sentence)
 
+    def source_spans(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each source span that has boxes, the first box and how many there are: [C] int64 each."""
+        is_new = np.ones(len(self), bool)
+        columns = (self.sentence, self.source_start, self.source_length)
+        is_new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+        first = np.flatnonzero(is_new)
+        return first, np.diff(first, append=len(self))
+
 
 def link_grid(batch: Batch, links: Ragged) -> np.ndarray:
     """[B, N, M] bool: which source word is linked to which target word."""

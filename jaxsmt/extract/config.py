@@ -1,5 +1,6 @@
 """What to extract, and within how much memory."""
 
+import math
 from dataclasses import dataclass, field, replace
 
 from jaxsmt.common.errors import UserError
@@ -20,6 +21,8 @@ class ExtractConfig:
     max_nonterminals: the most gaps of a rule, 0 to 2.
     min_gap: the fewest source words that a gap stands for.
     fractional: the rules of one initial phrase pair share one count equally; otherwise each counts one.
+    min_count: rules with gaps that were seen fewer times than this are left out after counting.
+    min_source_count: likewise those whose source side stands in fewer places of the text than this.
     orientations: count mono, swap and other against the neighbours (phrase only).
     kinds: the kind of single components, by name; models of several kinds go together.
     memory_budget_gb: the most memory to work in; what does not fit goes through temporary files.
@@ -32,6 +35,8 @@ class ExtractConfig:
     max_nonterminals: int = 2
     min_gap: int = 2
     fractional: bool = True
+    min_count: int = 1
+    min_source_count: int = 1
     orientations: bool = True
     kinds: dict[str, str] = field(default_factory=dict)
     memory_budget_gb: float = 4.0
@@ -46,6 +51,8 @@ class ExtractConfig:
             "max_source_symbols": (1, 16),
             "max_nonterminals": (0, 2),
             "min_gap": (1, 16),
+            "min_count": (1, math.inf),
+            "min_source_count": (1, math.inf),
         }
         check_ranges(self, "extract", limits)
         if self.kind == HIERO and self.source_width * self.target_width > MAX_ALIGNMENT_BITS:
@@ -60,8 +67,18 @@ class ExtractConfig:
         return replace(self, kind=self.kinds.get(name, self.kind), kinds={})
 
     @property
+    def with_rare_rules(self) -> "ExtractConfig":
+        """The settings for a text so small that every rule is rare: a development set, a memory."""
+        return replace(self, min_count=1, min_source_count=1)
+
+    @property
     def is_hiero(self) -> bool:
         return self.kind == HIERO
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether rare rules are left out."""
+        return self.is_hiero and max(self.min_count, self.min_source_count) > 1
 
     @property
     def max_box(self) -> int:

@@ -16,8 +16,8 @@ from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.corpus import AlignedCorpus, index_corpus
 from jaxsmt.extract.counting import group_rows
 from jaxsmt.extract.counts import RuleCounts
+from jaxsmt.extract.hiero.rules import rule_rows
 from jaxsmt.extract.phrases import phrase_rows
-from jaxsmt.extract.rules import rule_rows
 from jaxsmt.extract.sharding.counting import count_by_tasks
 from jaxsmt.extract.spill import RowStore, Workspace
 from jaxsmt.text.bitext import Bitext
@@ -36,6 +36,7 @@ def extract_counts(
     config: ExtractConfig,
     *,
     more_links: Sequence[Ragged] = (),
+    pairs_per_source: int | None = None,
     scratch_folder: str | Path | None = None,
     progress: Progress = track,
     tasks: TaskRunner | None = None,
@@ -47,6 +48,7 @@ def extract_counts(
       links: its links, rows of [T, 2] (source, target) positions.
       more_links: for phrase pairs, other alignments of the same text: a box that several allow counts once, with the
         links of the first.
+      pairs_per_source: the most frequent target sides kept of each source side; all if None.
       scratch_folder: where temporary files go if the rows exceed the memory budget; the system's folder if None.
         They are removed, also on failure; what a killed process left is removed by the next that comes here.
       progress: wraps the batches, as `track` does.
@@ -63,7 +65,7 @@ def extract_counts(
         space = Workspace(max_rows, folder)
         if tasks is not None and len(batches := corpus_batches(bitext, config)):
             pairs, space = count_by_tasks(tasks, corpus, batches, config, space)
-            return assemble(pairs, corpus, config, space)
+            return assemble(pairs, corpus, config, space, pairs_per_source)
         store = RowStore(space)
         _fill(store, corpus, config, progress)
         if store.is_spilled:
@@ -77,7 +79,7 @@ def extract_counts(
         if not store.num_rows:
             spool.append(group_rows(_no_rows(config), config))
         pairs = spool.finish()
-        return assemble(pairs, corpus, config, space)
+        return assemble(pairs, corpus, config, space, pairs_per_source)
 
 
 def _spill_folder(parent: str | Path | None) -> AbstractContextManager[Path]:
@@ -104,7 +106,8 @@ def _fill(store: RowStore, corpus: AlignedCorpus, config: ExtractConfig, progres
 
 
 def _no_rows(config: ExtractConfig) -> dict[str, np.ndarray]:
-    dtypes = {"source_key": np.int64, "target_key": np.int64, "alignment": np.uint64, "detail": np.uint16}
+    dtypes = {"source_key": np.int64, "num_rows": np.int32, "target_key": np.int64}
+    dtypes |= {"alignment": np.uint64, "detail": np.uint16}
     if config.is_hiero:
         dtypes |= {"source_rest": np.int32, "target_rest": np.int32}
     return {name: np.zeros(0, dtype) for name, dtype in dtypes.items()}

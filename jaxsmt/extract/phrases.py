@@ -10,15 +10,17 @@ from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.buckets import Batch
 
 MONO, SWAP, OTHER = 0, 1, 2
-Rows = dict[str, np.ndarray]  # columns [R] of equal length
+# Columns of R pairs seen; those of a source side in one place of the text stand together. Of each such side [O]:
+# source_key, of rules source_rest, and num_rows, its rows. Of each [R]: target_key, target_rest, alignment, detail
+Rows = dict[str, np.ndarray]
 
 
 def phrase_rows(batch: Batch, corpus: AlignedCorpus, config: ExtractConfig) -> Rows:
     """The phrase pairs of a batch, every occurrence a row.
 
-    Columns: source_key, target_key (n-gram numbers), alignment (packed links), detail (orientations to the
-    previous and next phrase as previous · 3 + next; 0 where they are not asked for). With several alignments a
-    box that more than one of them allows counts once, with the links of the first.
+    Columns: source_key [O], num_rows [O]; target_key [R] (n-gram numbers as source_key), alignment (packed links),
+    detail (orientations to the previous and next phrase as previous · 3 + next; 0 where they are not asked for). With
+    several alignments a box that more than one of them allows counts once, with the links of the first.
     """
     parts, seen = [], np.zeros(0, np.int64)
     for links, word_links in zip(corpus.alignments, corpus.word_links, strict=True):
@@ -38,8 +40,10 @@ def _rows_of(
     source = corpus.bitext.source.offsets[row] + boxes.source_start  # places in the whole text
     target = corpus.bitext.target.offsets[row] + boxes.target_start
     detail = orientations(boxes, batch, corpus.bitext, is_linked) if config.orientations else 0
+    first, sizes = boxes.source_spans()
     return {
-        "source_key": corpus.source_ngrams.lookup(source, boxes.source_length),
+        "source_key": corpus.source_ngrams.lookup(source[first], boxes.source_length[first]),
+        "num_rows": sizes.astype(np.int32),
         "target_key": corpus.target_ngrams.lookup(target, boxes.target_length),
         "alignment": phrase_alignments(source, target, boxes.target_length, word_links, config.max_phrase_length),
         "detail": np.broadcast_to(detail, row.shape).astype(np.uint16),

@@ -1,14 +1,19 @@
 """Rows in memory as long as they fit, otherwise in temporary files by ranges of the source side."""
 
-from collections.abc import Iterator
+import itertools
+import os
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from jaxsmt.common.arrays import release_pages
+from jaxsmt.common.ragged import ranges
 from jaxsmt.extract.phrases import Rows
 
-MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 1 << 12, 1 << 18
+MIN_BLOCK_ROWS, MAX_BLOCK_ROWS, MAX_PART_ROWS = 1 << 12, 1 << 18, 1 << 20
+SIDE_COLUMNS = ("source_key", "source_rest", "num_rows")  # of `Rows`, one entry for each source side; others: each row
 SAMPLE_ROWS = 1 << 16
 RANGE_SLACK = 1.5  # ranges are planned this much smaller than they may be
 
@@ -25,10 +30,20 @@ class Workspace:
         """Rows that are worked on, or moved to or from files, at once."""
         return min(max(self.max_rows // 4, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
 
-    def blocks(self, num_rows: int) -> Iterator[slice]:
-        """Slices that cover the rows; one empty slice where there are none."""
+    @property
+    def part_rows(self) -> int:
+        """Rows that are counted at once: few, so that they are sorted near the processor."""
+        return min(self.max_rows, max(self.max_rows // 4, MIN_BLOCK_ROWS), MAX_PART_ROWS)
+
+    def blocks(self, num_rows: int, *columns: np.ndarray) -> Iterator[slice]:
+        """Slices that cover the rows; one empty slice where there are none.
+
+        Of the columns that are named, if they lie in files, no more than a block stays resident.
+        """
         for start in range(0, max(num_rows, 1), self.block_rows):
             yield slice(start, min(start + self.block_rows, num_rows))
+            for column in columns:
+                release_pages(column)
 
     def spool(self, name: str) -> "Spool":
         """New columns that grow, in memory or in the folder."""
@@ -38,13 +53,14 @@ class Workspace:
 class RowStore:
     """Collects rows and gives them back as parts that fit in memory, by ascending ranges of source sides.
 
-    All rows of a source side are in one part, so that parts can be counted one after the other. A single part in
-    memory is given as long as no more than `space.max_rows` rows were added; then files take over.
+    All rows of a source side are in one part, so that parts can be counted one after the other. Rows stay in memory
+    as long as no more than `space.max_rows` were added; then files take over, one for each range of source sides.
     """
 
     def __init__(self, space: Workspace):
         assert space.folder is not None
-        self.max_rows, self.block_rows, self.folder = space.max_rows, space.block_rows, space.folder
+        self.max_rows, self.part_rows, self.folder = space.max_rows, space.part_rows, space.folder
+        self.flush_rows = max(space.part_rows, space.block_rows)
         self.pieces: list[Rows] = []
         self.num_held = 0
         self.num_rows = 0
@@ -57,25 +73,25 @@ class RowStore:
 
     def add(self, rows: Rows, fraction_done: float) -> None:
         """Takes rows; `fraction_done` of all rows, roughly, have then been added."""
-        num_rows = len(rows["source_key"])
+        num_rows = len(rows["detail"])
         if not num_rows:
             return
         self.pieces.append(rows)
         self.num_held += num_rows
         self.num_rows += num_rows
         if not self.is_spilled and self.num_held > self.max_rows:
-            num_ranges = RANGE_SLACK * self.num_rows / max(fraction_done, 1e-3) / self.max_rows
-            keys = np.concatenate([piece["source_key"] for piece in self.pieces])
-            self.bounds = range_bounds(keys, int(np.ceil(num_ranges)))
+            num_ranges = RANGE_SLACK * self.num_rows / max(fraction_done, 1e-3) / self.part_rows
+            self.bounds = _bounds_of(self.pieces, int(np.ceil(num_ranges)))
             self.paths = [self.folder / f"range-{number}" for number in range(len(self.bounds) + 1)]
-        if self.is_spilled and self.num_held > self.block_rows:
+        if self.is_spilled and self.num_held > self.flush_rows:
             self._flush()
 
     def parts(self) -> Iterator[Rows]:
         """The rows in parts, by ascending source side; the store is empty afterwards."""
         if not self.is_spilled:
             if self.pieces:
-                yield self._take_pieces()
+                bounds = _bounds_of(self.pieces, -(-self.num_rows // self.part_rows))
+                yield from (part for part in cut_rows(self._take_pieces(), bounds) if len(part["detail"]))
             return
         self._flush()
         for path in self.paths:
@@ -83,47 +99,38 @@ class RowStore:
                 yield from self._parts_of(path)
 
     def _take_pieces(self) -> Rows:
-        names = list(self.pieces[0])
-        joined = {}
-        for name in names:  # column by column, so that no column is there twice for long
-            joined[name] = np.concatenate([piece.pop(name) for piece in self.pieces])
-        self.pieces, self.num_held = [], 0
-        return joined
+        pieces, self.pieces, self.num_held = self.pieces, [], 0
+        return join_rows(pieces)
 
     def _flush(self) -> None:
         assert self.bounds is not None
         waiting, self.pieces, self.num_held = self.pieces, [], 0
         while waiting:
             block = [waiting.pop()]
-            while waiting and sum(len(piece["detail"]) for piece in block) < self.block_rows:
+            while waiting and sum(len(piece["detail"]) for piece in block) < self.flush_rows:
                 block.append(waiting.pop())
-            rows = {name: np.concatenate([piece[name] for piece in block]) for name in block[0]}
-            _write_ranges(_to_records(rows), self.bounds, self.paths)
+            _write_ranges(join_rows(block), self.bounds, self.paths)
 
     def _parts_of(self, path: Path) -> Iterator[Rows]:
         """The rows of one file; split again where they are too many."""
-        header = path.with_suffix(".dtype").read_text()
-        dtype = np.dtype([tuple(field.split(":")) for field in header.split()])
-        finer = self._split(path, dtype) if path.stat().st_size > self.max_rows * dtype.itemsize else []
+        num_rows = sum(int(sizes[1]) for sizes, _ in _stored_blocks(path, ()))
+        finer = self._split(path, num_rows) if num_rows > self.max_rows else []
         for part in finer:
             yield from self._parts_of(part)
         if not finer:
-            loaded = np.fromfile(path, dtype)
+            rows = join_rows([rows for _, rows in _stored_blocks(path)])
             path.unlink()
-            rows = {name: np.ascontiguousarray(loaded[name]) for name in loaded.dtype.names or ()}
-            del loaded
             yield rows
 
-    def _split(self, path: Path, dtype: np.dtype) -> list[Path]:
+    def _split(self, path: Path, num_rows: int) -> list[Path]:
         """Moves the rows of a file to files of finer ranges; none, and nothing is moved, if all have one source key."""
-        records = np.memmap(path, dtype, "r")
-        sample = np.ascontiguousarray(records["source_key"][:: max(len(records) // SAMPLE_ROWS, 1)])
-        bounds = range_bounds(sample, int(np.ceil(RANGE_SLACK * len(records) / self.max_rows)))
+        sides = [rows for _, rows in _stored_blocks(path, ("source_key",))]
+        bounds = _bounds_of(sides, int(np.ceil(RANGE_SLACK * num_rows / self.part_rows)))
         if not len(bounds):
             return []
         paths = [path.with_name(f"{path.name}-{number}") for number in range(len(bounds) + 1)]
-        for start in range(0, len(records), self.block_rows):
-            _write_ranges(np.array(records[start : start + self.block_rows]), bounds, paths)
+        for _, rows in _stored_blocks(path):
+            _write_ranges(rows, bounds, paths)
         path.unlink()
         return [part for part in paths if part.exists()]
 
@@ -137,27 +144,55 @@ def range_bounds(keys: np.ndarray, num_ranges: int) -> np.ndarray:
     return bounds[bounds > ordered[0]]
 
 
-def _to_records(rows: Rows) -> np.ndarray:
-    dtype = np.dtype([(name, column.dtype) for name, column in rows.items()])
-    records = np.empty(len(rows["source_key"]), dtype)
-    for name, column in rows.items():
-        records[name] = column
-    return records
+def _bounds_of(pieces: list[Rows], num_ranges: int) -> np.ndarray:
+    return range_bounds(np.concatenate([piece["source_key"] for piece in pieces]), num_ranges)
 
 
-def _write_ranges(records: np.ndarray, bounds: np.ndarray, paths: list[Path]) -> None:
-    """Appends each record to the file of its range."""
-    number = np.searchsorted(bounds, records["source_key"], side="right")
+def join_rows(pieces: list[Rows]) -> Rows:
+    """One after the other; the pieces are emptied column by column, so that no column is there twice for long."""
+    return {name: np.concatenate([piece.pop(name) for piece in pieces]) for name in list(pieces[0])}
+
+
+def sides_in_order(rows: Rows, order: np.ndarray) -> Rows:
+    """The source sides in another order [O], each with its rows."""
+    size = rows["num_rows"].astype(np.int64)
+    place, _ = ranges((np.cumsum(size) - size)[order], size[order])
+    return {name: column[order if name in SIDE_COLUMNS else place] for name, column in rows.items()}
+
+
+def cut_rows(rows: Rows, bounds: np.ndarray) -> Iterator[Rows]:
+    """The rows of each range of source keys, bounds [Q] being the first of all but the first: Q + 1 parts."""
+    number = np.searchsorted(bounds, rows["source_key"], side="right").astype(np.uint16 if len(bounds) < 65535 else int)
     order = np.argsort(number, kind="stable")
-    ends = np.cumsum(np.bincount(number, minlength=len(paths)))
-    records = records[order]
-    fields = " ".join(f"{name}:{records.dtype[name].str}" for name in records.dtype.names or ())
-    for path, start, end in zip(paths, np.concatenate([[0], ends[:-1]]), ends, strict=True):
-        if end > start:
-            if not path.exists():
-                path.with_suffix(".dtype").write_text(fields)
+    side_ends = np.cumsum(np.bincount(number, minlength=len(bounds) + 1))
+    row_ends = np.concatenate([[0], np.cumsum(rows["num_rows"][order], dtype=np.int64)])[side_ends]
+    moved = sides_in_order(rows, order)
+    sides, of_rows = (itertools.pairwise(np.concatenate([[0], ends]).tolist()) for ends in (side_ends, row_ends))
+    for side, row in zip(sides, of_rows, strict=True):
+        yield {name: column[slice(*(side if name in SIDE_COLUMNS else row))] for name, column in moved.items()}
+
+
+def _write_ranges(rows: Rows, bounds: np.ndarray, paths: list[Path]) -> None:
+    """Appends the rows of each range to its file, as a block: a line that names the columns, then these."""
+    for path, part in zip(paths, cut_rows(rows, bounds), strict=True):
+        if len(part["detail"]):
+            form = " ".join(f"{name}:{column.dtype.str}:{len(column)}" for name, column in part.items())
             with open(path, "ab") as stream:
-                records[start:end].tofile(stream)
+                stream.write(form.encode() + b"\n" + b"".join(column.tobytes() for column in part.values()))
+
+
+def _stored_blocks(path: Path, names: Collection[str] | None = None) -> Iterator[tuple[tuple[int, int], Rows]]:
+    """The blocks of a file: numbers of sides and rows, and the columns asked for, all if None."""
+    with open(path, "rb") as stream:
+        while form := stream.readline().split():
+            rows, sizes = {}, (0, 0)
+            for name, dtype, size in (field.decode().split(":") for field in form):
+                sizes = (int(size), sizes[1]) if name in SIDE_COLUMNS else (sizes[0], int(size))
+                if names is None or name in names:
+                    rows[name] = np.frombuffer(stream.read(int(size) * np.dtype(dtype).itemsize), dtype)
+                else:
+                    stream.seek(int(size) * np.dtype(dtype).itemsize, os.SEEK_CUR)
+            yield sizes, rows
 
 
 class Spool:

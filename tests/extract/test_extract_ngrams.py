@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jaxsmt.common.ragged import ragged_from_rows
-from jaxsmt.extract.alignments import mask_ranks, pack_alignments, transpose_masks, unpack_alignments
+from jaxsmt.extract.alignments import mask_ranks, pack_alignments, turn_alignments, unpack_alignments
 from jaxsmt.extract.ngrams import index_ngrams
 
 
@@ -56,7 +56,11 @@ def test_alignments_pack_and_unpack_in_order():
     assert by_key == sorted(layouts)
 
 
-def test_transposed_masks_hold_the_same_links():
-    masks = np.random.default_rng(1).integers(0, 1 << 6, (50, 4)).astype(np.uint16)
-    turned = transpose_masks(masks, 6)
-    assert all((turned[r, i] >> j & 1) == (masks[r, j] >> i & 1) for r in range(50) for i in range(6) for j in range(4))
+@pytest.mark.parametrize(("num_symbols", "num_bits"), [(4, 6), (10, 5), (3, 8), (2, 12)])
+def test_turned_masks_hold_the_same_links(num_symbols, num_bits):
+    masks = np.random.default_rng(1).integers(0, 1 << num_bits, (50, num_symbols)).astype(np.uint16)
+    keys = pack_alignments(masks, num_bits)
+    assert np.array_equal(unpack_alignments(keys, num_symbols, num_bits), masks)
+    turned = turn_alignments(keys, num_symbols, num_bits)
+    links = [{(i, j) for j in range(num_symbols) for i in range(num_bits) if row[j] >> i & 1} for row in masks]
+    assert [{(i, j) for i in range(num_bits) for j in range(num_symbols) if row[i] >> j & 1} for row in turned] == links

@@ -1,12 +1,15 @@
 """Hierarchical rules: a sentence worked out by hand, and every rule by brute force."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 
+import numpy as np
 import pytest
 
-from jaxsmt.extract import ExtractConfig, extract_counts
+from jaxsmt.extract import ExtractConfig, extract_counts, extraction
+from jaxsmt.extract.keeping import keep_pairs
 from jaxsmt.text.vocabulary import NONTERMINALS, UNKNOWN
 
 X1, X2 = NONTERMINALS
@@ -177,3 +180,73 @@ def test_nothing_to_extract(rows, make_corpus):
     assert counts.source_sides.shape == (0, 5)
     assert counts.target_sides.shape == (0, 10)
     assert counts.orientation_counts is None
+
+
+def seen_by_definition(rows, config):
+    """How often each rule was seen, and in how many places of the text each source side that has rules stands."""
+    seen, places = Counter(), defaultdict(set)
+    for number, (source, target, links) in enumerate(rows):
+        boxes = list(boxes_by_definition(len(source), len(target), links, config.max_span))
+        for box in boxes:
+            for count in range(config.max_nonterminals + 1):
+                for gaps in combinations(sorted(boxes), count):
+                    inside = all(box[0] <= gap[0] and gap[1] <= box[1] for gap in gaps) and box not in gaps
+                    rule = rule_of(box, gaps, source, target, set(links), config) if inside else None
+                    if rule:
+                        seen[rule[:2]] += 1
+                        places[rule[0]].add((number, box[:2], tuple(gap[:2] for gap in gaps)))
+    return seen, {side: len(where) for side, where in places.items()}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"min_count": 2}, {"min_source_count": 2}, {"min_count": 3, "min_source_count": 5, "fractional": False}]
+)
+@pytest.mark.parametrize("in_files", [False, True])
+def test_rare_rules_with_gaps_are_left_out(changes, in_files, make_rows, make_corpus, as_table, monkeypatch):
+    config = ExtractConfig(kind="hiero", min_gap=1, **changes)
+    rows = make_rows(11, 30, 8, num_words=2)
+    whole = replace(config, min_count=1, min_source_count=1)
+    everything = as_table(extract_counts(*make_corpus(rows), whole))
+    seen, places = seen_by_definition(rows, config)
+    assert set(seen) == set(everything)
+    expected = {
+        (s, t): entry  # marginals count what is left out
+        for (s, t), entry in everything.items()
+        if not {X1, X2} & set(s) or (seen[s, t] >= config.min_count and places[s] >= config.min_source_count)
+    }
+    assert 10 < len(expected) < len(everything) - 10
+    monkeypatch.setattr(extraction, "RULE_CELLS", 1 << 12)
+    budget = {"memory_budget_gb": 1e-4} if in_files else {}
+    counts = extract_counts(*make_corpus(rows), replace(config, **budget))
+    assert as_table(counts) == expected
+    assert set(counts.source_index.tolist()) == set(range(len(counts.source_sides)))  # no side without a rule
+    assert set(counts.target_index.tolist()) == set(range(len(counts.target_sides)))
+
+
+@pytest.mark.parametrize("kind", ["phrase", "hiero"])
+@pytest.mark.parametrize("unknown", [UNKNOWN, 6])
+def test_the_most_frequent_are_chosen_while_counting(kind, unknown, make_rows, make_corpus, check_same):
+    rows = [
+        ([unknown if word == 6 else word for word in s], [unknown if word == 6 else word for word in t], links)
+        for s, t, links in make_rows(13, 60, 9, num_words=2)
+    ]
+    config = ExtractConfig(kind=kind, min_gap=1)
+    counts = extract_counts(*make_corpus(rows), config)
+    ranked = sorted(range(len(counts)), key=lambda p: (counts.source_index[p], -counts.joint_counts[p], p))
+    kept = [
+        pair
+        for place, pair in enumerate(ranked)
+        if place < 2 or len({*counts.source_index[ranked[place - 2 : place + 1]]}) > 1
+    ]
+    assert len(kept) < len(counts) - 50
+    best = extract_counts(*make_corpus(rows), config, pairs_per_source=2)
+    check_same(best, keep_pairs(counts, np.sort(kept)))
+    tight = replace(config, memory_budget_gb=1e-4)
+    check_same(extract_counts(*make_corpus(rows), tight, pairs_per_source=2), best)
+
+
+def test_pairs_without_gaps_and_small_texts_keep_what_is_rare(make_rows, make_corpus, check_same):
+    corpus = make_corpus(make_rows(14, 12, 6))
+    rare = {"min_count": 5, "min_source_count": 5}
+    check_same(extract_counts(*corpus, ExtractConfig(**rare)), extract_counts(*corpus, ExtractConfig()))
+    assert ExtractConfig(kind="hiero", min_gap=1, **rare).with_rare_rules == ExtractConfig(kind="hiero", min_gap=1)

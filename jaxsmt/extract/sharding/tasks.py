@@ -10,11 +10,12 @@ from jaxsmt.common.arrays import open_arrays, save_arrays
 from jaxsmt.common.files import write_text
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.counting import group_rows
+from jaxsmt.extract.hiero.rules import rule_rows
 from jaxsmt.extract.phrases import Rows, phrase_rows
-from jaxsmt.extract.rules import rule_rows
 from jaxsmt.extract.sharding.corpus_files import open_corpus
+from jaxsmt.extract.spill import SIDE_COLUMNS, join_rows, sides_in_order
 
-KEY, LIST = "source_key", "parts.json"
+KEY, SIZE, LIST = "source_key", "num_rows", "parts.json"
 SAMPLE_STEP = 256  # every so many rows tell where source sides are
 
 
@@ -34,18 +35,20 @@ def extract_shard(folder: Path, first: int, last: int, config: ExtractConfig, ma
     parts: list[SortedPart] = []
     for number in range(first, last):
         held.append(rows_of(batches[number], corpus, config))
-        if sum(len(rows[KEY]) for rows in held) >= max_rows or number == last - 1:
+        if sum(len(rows["detail"]) for rows in held) >= max_rows or number == last - 1:
             parts.append(_save_sorted(folder / f"rows-{first}-{len(parts)}", held))
             held = []
     return parts
 
 
 def _save_sorted(path: Path, pieces: list[Rows]) -> SortedPart:
-    keys = np.concatenate([piece[KEY] for piece in pieces])
-    order = np.argsort(keys, kind="stable")
-    rows = {name: np.concatenate([piece.pop(name) for piece in pieces])[order] for name in list(pieces[0])}
+    rows = join_rows(pieces)
+    rows = sides_in_order(rows, np.argsort(rows[KEY], kind="stable"))
     save_arrays(path, rows)
-    return SortedPart(path, len(order), rows[KEY][::SAMPLE_STEP])
+    ends = np.cumsum(rows[SIZE], dtype=np.int64)
+    num_rows = len(rows["detail"])
+    sampled = np.searchsorted(ends, np.arange(0, num_rows, SAMPLE_STEP), side="right")
+    return SortedPart(path, num_rows, rows[KEY][sampled])
 
 
 def save_list(folder: Path, parts: list[SortedPart]) -> None:
@@ -61,7 +64,9 @@ def count_range(folder: Path, bounds: tuple[int | None, int | None], config: Ext
         rows = open_arrays(folder / name)
         start = 0 if low is None else int(np.searchsorted(rows[KEY], low))
         end = len(rows[KEY]) if high is None else int(np.searchsorted(rows[KEY], high))
-        pieces.append({key: column[start:end] for key, column in rows.items()})
+        ends = np.concatenate([[0], np.cumsum(rows[SIZE], dtype=np.int64)])
+        sides, of_rows = slice(start, end), slice(ends[start], ends[end])
+        pieces.append({key: column[sides if key in SIDE_COLUMNS else of_rows] for key, column in rows.items()})
     joined = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
     save_arrays(output, group_rows(joined, config))
     return output

@@ -138,7 +138,8 @@ def _label_counts(development: Sequence[LabelledText], label: str, extract: Extr
         sources.append(part.text.bitext.source.take(rows))
         targets.append(part.text.bitext.target.take(rows))
         links.append(part.links.links.take(rows))
-    return extract_counts(Bitext(concatenate(sources), concatenate(targets)), concatenate(links), extract)
+    bitext = Bitext(concatenate(sources), concatenate(targets))
+    return extract_counts(bitext, concatenate(links), extract.with_rare_rules)
 
 
 def fitted_weights(fit: MixtureFit) -> np.ndarray:

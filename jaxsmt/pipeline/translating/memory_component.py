@@ -18,6 +18,7 @@ from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.counts import RuleCounts
 from jaxsmt.extract.extraction import extract_counts
+from jaxsmt.extract.keeping import keep_pairs
 from jaxsmt.extract.lexical import count_words
 from jaxsmt.model.folder import with_words_of
 from jaxsmt.model.mixing import Rules
@@ -27,7 +28,6 @@ from jaxsmt.text.documents.units import is_stand_in
 from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary
 from jaxsmt.tm.component import Component
 from jaxsmt.tm.gathering.components import RuleTables
-from jaxsmt.tm.restrict import keep_pairs
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class LinkedLines:
     def counts(self, rows: np.ndarray) -> RuleCounts:
         """Phrases of some of the lines; those that lose, add or change a stand-in of a placeholder are left out."""
         part, links = self._part(rows)
-        found = extract_counts(part, links, self.extract)
+        found = extract_counts(part, links, self.extract.with_rare_rules)
         sides = [codes[side] for codes, side in zip(self._codes, (found.source_sides, found.target_sides), strict=True)]
         width = max(side.shape[1] for side in sides)
         source, target = (-np.sort(-widened(side, width), axis=1) for side in sides)
