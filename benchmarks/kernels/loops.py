@@ -47,7 +47,8 @@ def count_loops(kernel: Kernel) -> LoopCounts:
     """Runs a kernel once and counts."""
     counts = LoopCounts()
     with _counting(counts):
-        jax.block_until_ready(kernel.function(*kernel.arguments, **kernel.keywords))
+        traced = getattr(kernel.function, "jitted", kernel.function)  # not as an earlier process traced it
+        jax.block_until_ready(traced(*kernel.arguments, **kernel.keywords))
         jax.effects_barrier()
     return counts
 

@@ -48,6 +48,7 @@ class DeviceConfig:
 
 
 _settings = DeviceConfig()
+_is_set_up = False
 _sizes_for: str | None = None
 
 
@@ -57,7 +58,8 @@ def setup_device(config: DeviceConfig | None = None) -> None:
     Kind, memory, determinism and threads must be known before JAX first uses a device; a later change of the kind is an
     error. The cache lies in jaxsmt.common.files.cache_folder.
     """
-    global _settings
+    global _settings, _is_set_up
+    _is_set_up = True
     folder = cache_folder() / "compiled"
     folder.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(folder))
@@ -95,6 +97,11 @@ def _advice(kind: str) -> str:
 def device_settings() -> DeviceConfig:
     """Those that this process was set up with."""
     return _settings
+
+
+def is_set_up() -> bool:
+    """Whether `setup_device` was called: what is compiled goes to the user's cache."""
+    return _is_set_up
 
 
 def memory_fraction() -> float:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsmt.common.devices.traced import traced_once
 from jaxsmt.common.ragged import offsets_of, ranges
 from jaxsmt.common.sizes import power_of_two
 from jaxsmt.tm.selection import Selection, select_pairs
@@ -137,7 +138,7 @@ class MixedTables(NamedTuple):
     target_factors: Array  # likewise, of lex(t|s)
 
 
-@jax.jit
+@traced_once(results=(MixedTables,))
 def _mixed_tables(selection: Selection, weights: Array) -> MixedTables:
     weights = scaled(jnp.asarray(weights, jnp.float32))
     word_joint = [mix(weights[:, feature], selection.word_joint) for feature in (LEX_SOURCE, LEX_TARGET)]
@@ -151,7 +152,7 @@ def _mixed_tables(selection: Selection, weights: Array) -> MixedTables:
     )
 
 
-@jax.jit
+@traced_once()
 def _mixed_features(selection: Selection, tables: MixedTables, blocks: Array, row: Array) -> Array:
     """[G, BLOCK, 4] features of selected pairs [G, BLOCK], block g under λ number row [G]."""
     own = tables.weights[row]  # [G, 4, D]

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsmt.common.devices.traced import traced_once
 from jaxsmt.common.sizes import power_of_two
 from jaxsmt.tm.features import LOG_FLOOR
 from jaxsmt.tm.selection import MIN_SIZE
@@ -80,7 +81,7 @@ def application_orientations(
     return result
 
 
-@jax.jit
+@traced_once()
 def _log_orientations(counts: Array, weights: Array) -> Array:
     """[A, 6] from counts [D, A, 6] and λ [D, A]."""
     split = counts.reshape(*counts.shape[:2], 2, 3)

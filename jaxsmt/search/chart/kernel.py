@@ -19,6 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxsmt.common.devices.traced import traced_once
 from jaxsmt.search.chart.candidates import best_rules, neighbours
 from jaxsmt.search.chart.evaluation import EvaluatedLanes, evaluate, nothing_found
 from jaxsmt.search.chart.keeping import keep_best
@@ -42,7 +43,7 @@ Array = Any
 NUM_ROUNDS = 2
 
 
-@partial(jax.jit, static_argnames=("beam", "table_limit", "tiles", "keep_edges"))
+@traced_once(static_argnames=("beam", "table_limit", "tiles", "keep_edges"), results=(Chart, Edges))
 def fill_chart(
     lms: tuple[SearchLm, ...], forest: Forest, beam: Beam, table_limit: int, tiles: ChartTiles, keep_edges: bool = False
 ) -> Chart:

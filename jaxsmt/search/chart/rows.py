@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.common.devices.traced import traced_once
 from jaxsmt.lm.automaton import (
     ARC_LOG_P,
     ARC_NEXT,
@@ -204,7 +205,7 @@ def names_of(piece: Piece) -> Array:
     return jnp.concatenate([piece.words, jnp.stack([piece.state, info])])
 
 
-@jax.jit
+@traced_once()
 def score_runs(lm: SearchLm, words: Array, longest: Array, lm_mixture: Array | None) -> tuple[Array, Array, Array]:
     """Of runs of words [S, L], padded with PAD: rows [S, width], estimated and plain Σ log p [F, S].
 

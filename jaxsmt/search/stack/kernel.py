@@ -15,13 +15,13 @@ hypothesis before it, then the phrase further left, then the better option. What
 that sentence alone.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.common.devices.traced import traced_once
 from jaxsmt.search.chart.rows import SearchLm, weights_by_lm
 from jaxsmt.search.chart.structure import IMPOSSIBLE
 from jaxsmt.search.stack.config import StackConfig
@@ -59,7 +59,7 @@ class _State(NamedTuple):
     num_scored: Array
 
 
-@partial(jax.jit, static_argnames=("config", "table_limit", "block", "keep_edges"))
+@traced_once(static_argnames=("config", "table_limit", "block", "keep_edges"), results=(Stacks, StackEdges))
 def fill_stacks(
     lms: tuple[SearchLm, ...], options: Options, config: StackConfig, table_limit: int, block: int,
     keep_edges: bool = False,
