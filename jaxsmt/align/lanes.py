@@ -1,7 +1,7 @@
 """One E-step over a text in lanes: batches whose counts are added one after the other, lanes side by side.
 
-The sum of a lane is rounded batch by batch, and lanes are added in their order: who works on them, and which ends
-first, makes no difference.
+The sum of a lane is rounded batch by batch, and lanes are added in their order: who works on them, on how many devices,
+and which ends first, makes no difference.
 """
 
 import math
@@ -15,12 +15,14 @@ import numpy as np
 from jaxsmt.align.cells import Cells, WordPairs
 from jaxsmt.align.em import BatchSums, FoundLinks, PaddedPairs, Parameters, PassKind, add_sums, e_step
 from jaxsmt.align.lexicon import LexiconCounts, add_counts, zero_counts
+from jaxsmt.common.devices.spreading import Replicas, num_devices, placed
 from jaxsmt.common.lanes import in_lanes
 from jaxsmt.common.progress import track
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.buckets import Batch
 
-THREADS = 2  # lanes at a time in this process
+THREADS = 2  # lanes at a time on the processor, and so many of a small text
+LANES_ELSEWHERE = 8  # as many as machines have GPUs; a single one takes them one after the other
 CELLS_PER_LANE = 1 << 31  # at most; of smaller texts every thread has one lane
 
 Found = list[tuple[Batch, FoundLinks]]
@@ -43,15 +45,19 @@ class PassResult(NamedTuple):
 
 
 def lanes_of(cells: Cells) -> list[list[int]]:
-    """Batch numbers for two threads on the processor, each the same number of cells; a GPU is busy with one.
+    """Batch numbers of the lanes, each about the same number of cells: by the text and the kind of device alone.
 
-    Every second lane goes the other way, so that the two compile different shapes. Very large texts have more lanes,
-    for more workers than two.
+    Two for the threads of a processor, more for GPUs, of which each is busy with one lane. Every second lane goes the
+    other way, so that two that begin together compile different shapes. Very large texts have more lanes, for more
+    workers.
     """
-    if jax.default_backend() != "cpu":
-        return [list(range(len(cells.batches)))]
     sizes = [math.prod(batch.shape) for batch in cells.batches]
-    number = max(THREADS, math.ceil(sum(sizes) / CELLS_PER_LANE))
+    least = THREADS if jax.default_backend() == "cpu" else LANES_ELSEWHERE
+    return shared_lanes(sizes, max(least, math.ceil(sum(sizes) / CELLS_PER_LANE)))
+
+
+def shared_lanes(sizes: list[int], number: int) -> list[list[int]]:
+    """Places of the sizes, shared among so many lanes."""
     lanes: list[list[int]] = [[] for _ in range(number)]
     load = [0] * number
     for batch, size in enumerate(sizes):
@@ -61,18 +67,24 @@ def lanes_of(cells: Cells) -> list[list[int]]:
     return [lane[:: -1 if place % 2 else 1] for place, lane in enumerate(lanes)]
 
 
+def lanes_at_once() -> int:
+    """In this process: one on every device, and two where a processor is the only one."""
+    return max(num_devices(), THREADS if jax.default_backend() == "cpu" else 1)
+
+
 def pass_here(text: LaneText, parameters: Parameters, kind: PassKind, keeps_links: bool) -> PassResult:
-    """One E-step in this process, two lanes at a time."""
-    lanes = lanes_of(text.cells)
+    """One E-step in this process, lanes on its devices in turn; their counts are added on the first device."""
+    lanes, at_once, lexica = lanes_of(text.cells), lanes_at_once(), Replicas(parameters.lexicon)
     total: list[LexiconCounts] = []
 
     def run() -> Iterator[tuple[int, tuple[BatchSums, FoundLinks]]]:
-        for start in range(0, len(lanes), THREADS):
-            some = lanes[start : start + THREADS]
-            counts = [zero_counts(text.pairs) for _ in some]
-            steps = [counted_lane(text, lane, counts, place, parameters, kind) for place, lane in enumerate(some)]
+        for start in range(0, len(lanes), at_once):
+            some = lanes[start : start + at_once]
+            counts = [placed(zero_counts(text.pairs), place) for place in range(len(some))]
+            own = [parameters._replace(lexicon=lexica.on(place)) for place in range(len(some))]
+            steps = [counted_lane(text, lane, counts, place, own[place], kind) for place, lane in enumerate(some)]
             yield from in_lanes(steps)
-            total[:] = [reduce(add_counts, [*total, *counts])]
+            total[:] = [reduce(add_counts, [*total, *(placed(part, 0) for part in counts)])]
 
     done = dict(track(run(), kind.model, len(text.cells.batches)))
     sums = add_sums([done[number][0] for number in range(len(done))])

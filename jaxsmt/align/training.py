@@ -1,5 +1,6 @@
 """Training an aligner on a parallel text by EM, and aligning text with it."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,13 +13,14 @@ from jaxsmt.align.agreement import unpacked_links
 from jaxsmt.align.cells import Cells, WordPairs, find_cells, number_cells
 from jaxsmt.align.em import UNSEEN, BatchSums, FoundLinks, PaddedPairs, Parameters, PassKind, find_links
 from jaxsmt.align.lane_tasks import passes_by_tasks
-from jaxsmt.align.lanes import Found, LaneText, PassResult, lanes_of, padded_pairs, pass_here
+from jaxsmt.align.lanes import Found, LaneText, PassResult, lanes_at_once, padded_pairs, pass_here, shared_lanes
 from jaxsmt.align.lexicon import Lexicon, m_step, uniform_lexicon
 from jaxsmt.align.links import make_links
 from jaxsmt.align.model import PRODUCT, AlignConfig, Aligner
 from jaxsmt.align.positions import Positions, count_lengths, initial_positions, update_jumps, update_tension
 from jaxsmt.align.symmetrise import symmetrise
 from jaxsmt.common.cluster.tasks import TaskRunner
+from jaxsmt.common.devices.spreading import Replicas
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.lanes import in_lanes
 from jaxsmt.common.progress import log, track
@@ -87,10 +89,11 @@ def _find(aligner: Aligner, bitext: Bitext, config: AlignConfig) -> Found:
     longest = max([1, *(max(batch.width_source, batch.width_target) for batch in cells.batches)])
     positions = _widened(aligner.config.positions_of(aligner.positions, model), longest)
     p0 = aligner.config.null_probability_of(model)
-    find = partial(
-        find_links, parameters=Parameters(aligner.lexicon, positions, p0, config.product_threshold), model=model
-    )
-    lanes = [_aligned_lane(known, cells, lane, find) for lane in lanes_of(cells)]
+    parameters, lexica = Parameters(aligner.lexicon, positions, p0, config.product_threshold), Replicas(aligner.lexicon)
+    lanes = []
+    for place, lane in enumerate(shared_lanes([math.prod(batch.shape) for batch in cells.batches], lanes_at_once())):
+        find = partial(find_links, parameters=parameters._replace(lexicon=lexica.on(place)), model=model)
+        lanes.append(_aligned_lane(known, cells, lane, find))
     done = dict(track(in_lanes(lanes), "aligning", len(cells.batches)))
     return [(batch, done[number]) for number, batch in enumerate(cells.batches)]
 

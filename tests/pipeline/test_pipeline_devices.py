@@ -6,30 +6,12 @@ import sys
 
 import pytest
 
-from jaxsmt.common.devices.spreading import Replicas, spread
 from jaxsmt.demo import generate_demo
 from jaxsmt.pipeline.commands.train import train
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import train_config, write_corpus
 
 FLAG = "--xla_force_host_platform_device_count"
-
-
-def test_results_come_in_order():
-    seen = []
-
-    def work(number, piece):
-        seen.append(number)
-        return [piece] * piece
-
-    assert list(spread(work, [2, 0, 1])) == [2, 2, 1]
-    assert list(spread(work, [])) == []
-    assert seen == [0, 1, 2]
-
-
-def test_one_device_needs_no_copies():
-    value = object()
-    assert Replicas(value).on(5) is value
 
 
 @pytest.mark.parametrize("options", [["extract=phrase"], ["extract=hiero"]], ids=["phrase", "hiero"])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from jaxsmt.tune.lists import TuningLists, bleu_of_sums, list_score, padded_lists, ter_of_sums
-from jaxsmt.tune.mert.envelope import block_envelopes, envelope_blocks
-from jaxsmt.tune.mert.line_search import best_steps, feasible_steps, line_events, search_space
+from jaxsmt.tune.mert import line_search
+from jaxsmt.tune.mert.envelope import BlockLines, block_envelopes, envelope_blocks
+from jaxsmt.tune.mert.line_search import best_steps, feasible_steps, search_space
 
 
 def random_lists(rng, sizes, num_features, is_integer=False):
@@ -37,7 +38,14 @@ def brute_thresholds(slopes, intercepts):
 
 def envelope_of(lists, point, direction):
     (block,) = envelope_blocks(lists)
-    return block, block_envelopes(block, point[None], direction[None])
+    lines = BlockLines(0, block, point[None], direction[None])
+    return block, block_envelopes(lines, lines.walk())
+
+
+def line_events(space, points, directions):
+    """Of all lines at once."""
+    ((_, events),) = line_search.line_events(space, points, directions, len(points))
+    return events
 
 
 def test_envelopes_equal_brute_force():

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.common.devices.spreading import placed
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.sizes import power_of_two, within_an_eighth
 from jaxsmt.tune.lists import TuningLists
@@ -42,23 +43,30 @@ def blocked(lists: TuningLists) -> BlockedLists:
 
 
 def list_blocks(lists: TuningLists, origins: np.ndarray) -> list[ListBlock]:
-    """Cuts lists into blocks, longest lists first; origins [B] int64: the hypothesis whose features are taken off."""
+    """Cuts lists into blocks, longest lists first, on the devices in turn.
+
+    origins: [B] int64, the hypothesis whose features are taken off.
+    """
     check_finite(lists)
     order = np.argsort(-lists.sizes, kind="stable")
     order = order[lists.sizes[order] > 0]
     starts = range(0, len(order), _SENTENCES)
     longest = int(lists.sizes.max(initial=0))
-    return [_block(lists, order[start : start + _SENTENCES], origins, longest) for start in starts]
+    return [
+        ListBlock(some, jnp.asarray(placed(_block_features(lists, some, origins, longest), number)))
+        for number, some in enumerate(order[start : start + _SENTENCES] for start in starts)
+    ]
 
 
-def _block(lists: TuningLists, sentences: np.ndarray, origins: np.ndarray, longest: int) -> ListBlock:
+def _block_features(lists: TuningLists, sentences: np.ndarray, origins: np.ndarray, longest: int) -> np.ndarray:
+    """[G, H, F + 1] float32 of the sentences [G']."""
     size = int(lists.sizes[sentences].max())
     # powers of two, so that few kernels are compiled, but little waste where most lists are: at the longest
     width = min(power_of_two(size), within_an_eighth(longest))
     features = np.zeros((power_of_two(len(sentences)), max(width, 8), lists.num_features + 1), np.float32)
     features[:, :, -1] = FAR_BELOW
     fill_block(features, lists, sentences, origins[sentences])
-    return ListBlock(sentences, jnp.asarray(features))
+    return features
 
 
 def fill_block(features: np.ndarray, lists: TuningLists, sentences: np.ndarray, origins: np.ndarray) -> None:

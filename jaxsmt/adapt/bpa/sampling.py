@@ -9,13 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.common.devices.spreading import Replicas
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.norms import l1_norm, l1_normalised
 
 LogDensityFn = Callable[[Any, jax.Array], jax.Array]  # (data, points [C, F]) → [C] log densities up to a constant
 _TARGET_ACCEPTANCE = 0.234  # of random-walk proposals in many dimensions (Roberts, Gelman & Gilks 1997)
 _ADAPTATION_DECAY = 0.6
-_CHAINS_AT_ONCE = 8  # in one call: they fill a vector; calls run side by side
+_CHAINS_AT_ONCE = 8  # in one call: they fill a vector; calls run side by side, on the devices in turn
 
 
 def normalised_weights(weights: np.ndarray) -> np.ndarray:
@@ -83,11 +84,12 @@ def metropolis_hastings(
     """
     filled = -(-len(starts) // _CHAINS_AT_ONCE) * _CHAINS_AT_ONCE  # with chains that nobody asked for
     points = np.asarray(starts, np.float32)[np.minimum(np.arange(filled), len(starts) - 1)]
-    running = []
-    for begin in range(0, filled, _CHAINS_AT_ONCE):
+    running, copies = [], Replicas(data)
+    for piece, begin in enumerate(range(0, filled, _CHAINS_AT_ONCE)):
         drawn = [_randomness(seed, begin + number, proposal, config) for number in range(_CHAINS_AT_ONCE)]
         moves, log_chances = (np.stack(part, 1) for part in zip(*drawn, strict=True))
-        running.append(_walk(log_density_fn, data, points[begin : begin + _CHAINS_AT_ONCE], moves, log_chances, config))
+        some = points[begin : begin + _CHAINS_AT_ONCE]
+        running.append(_walk(log_density_fn, copies.on(piece), some, moves, log_chances, config))
     parts = [[np.asarray(part, np.float64) for part in found] for found in running]
     return Chains(*(np.concatenate(column)[: len(starts)] for column in zip(*parts, strict=True)))
 

@@ -20,6 +20,12 @@ def num_devices() -> int:
     return jax.local_device_count()
 
 
+def placed(value: Value, number: int) -> Value:
+    """Arrays on the device of piece `number`, where they bring its other arrays; as they are if there is but one."""
+    devices = jax.local_devices()
+    return value if len(devices) == 1 else jax.device_put(value, devices[number % len(devices)])
+
+
 class Replicas(Generic[Value]):
     """Arrays that pieces of work share, copied to each device when the first piece comes there."""
 
@@ -32,7 +38,7 @@ class Replicas(Generic[Value]):
             return self._value
         place = number % num_devices()
         if place not in self._copies:
-            self._copies[place] = jax.device_put(self._value, jax.local_devices()[place])
+            self._copies[place] = placed(self._value, place)
         return self._copies[place]
 
 

@@ -44,6 +44,13 @@ class DevelopmentPairs:
         """A."""
         return len(self.pair_index)
 
+    def sets(self, rows: slice) -> "DevelopmentPairs":
+        """Those of some of the sets alone, with all pairs."""
+        return replace(
+            self, set_names=self.set_names[rows], counts=self.counts[rows], num_skipped=self.num_skipped[rows],
+            skipped=self.skipped[rows], orientations=None if self.orientations is None else self.orientations[rows],
+        )  # fmt: skip
+
     @property
     def found(self) -> np.ndarray:
         """[S] float64: occurrences of the pairs that were found."""

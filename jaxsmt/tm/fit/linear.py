@@ -5,16 +5,16 @@ A component that lacks a pair gives it probability 0. In the normalised variant 
 conditioning phrase y take part, and their weights are scaled to sum to 1.
 """
 
-
 import numpy as np
 
+from jaxsmt.common.devices.spreading import placed
 from jaxsmt.common.errors import UserError
 from jaxsmt.tm.component_table import ComponentTable
 from jaxsmt.tm.features import component_features
 from jaxsmt.tm.fit.config import LinearConfig
 from jaxsmt.tm.fit.development import DevelopmentPairs
 from jaxsmt.tm.fit.linear_em import EmProblem, EmState, build_em, log_of, run_em
-from jaxsmt.tm.fit.results import FeatureFit, MixtureFit, check_development, join_features
+from jaxsmt.tm.fit.results import FeatureFit, MixtureFit, check_development, fit_pieces, join_features
 from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
 
 
@@ -62,14 +62,14 @@ def fit_linear_features(
     shape = (len(development.set_names), len(FEATURE_NAMES), len(names))
     centre = np.ones(shape) if prior_weights is None else np.ones(shape) * check_feature_weights(prior_weights, names)
     prior = config.prior * centre * len(names) / centre.sum(-1, keepdims=True)
-    fits = []
-    for feature in range(len(FEATURE_NAMES)):
+
+    def begin(number: int, feature: int, rows: slice) -> tuple[EmProblem, np.ndarray, np.ndarray, EmState]:
         known = None if is_known is None else np.ascontiguousarray(is_known[..., feature].T)
         values = np.ascontiguousarray(log_features[..., feature].T)
-        problem, constant, used = build_em(values, development.counts, known, prior[:, feature])
-        result = run_em(problem, config.tolerance, config.max_iterations)
-        fits.append(_feature_fit(problem, constant, used, result))
-    return join_features(development, fits)
+        problem, constant, used = build_em(values, development.counts[rows], known, prior[rows, feature])
+        return problem, constant, used, run_em(placed(problem, number), config.tolerance, config.max_iterations)
+
+    return join_features(development, fit_pieces(shape[0], shape[1], begin, _feature_fit))
 
 
 def own_features(table: ComponentTable, pair_index: np.ndarray) -> np.ndarray:
@@ -89,7 +89,8 @@ def known_phrases(development: DevelopmentPairs) -> np.ndarray:
     return np.stack([target, target, source, source], -1)
 
 
-def _feature_fit(problem: EmProblem, constant: np.ndarray, used: np.ndarray, result: EmState) -> FeatureFit:
+def _feature_fit(begun: tuple[EmProblem, np.ndarray, np.ndarray, EmState]) -> FeatureFit:
+    problem, constant, used, result = begun
     prior = np.asarray(problem.prior, np.float64)
     weights = np.asarray(result.weights, np.float64)
     history = np.asarray(result.history, np.float64)

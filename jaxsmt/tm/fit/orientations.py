@@ -16,12 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsmt.common.devices.spreading import placed
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.sizes import power_of_two
 from jaxsmt.tm.fit.development import DevelopmentPairs
 from jaxsmt.tm.fit.objective import MIN_WEIGHT, limited_log_mixture
-from jaxsmt.tm.fit.perplexity import PerplexityConfig, minimise_mixture
-from jaxsmt.tm.fit.results import FeatureFit
+from jaxsmt.tm.fit.perplexity import Found, PerplexityConfig, minimise_mixture
+from jaxsmt.tm.fit.results import FeatureFit, fit_pieces
 from jaxsmt.tm.reordering import SMOOTHING, mixed_orientations
 from jaxsmt.tm.selection import MIN_SIZE
 from jaxsmt.tm.weights import check_weights
@@ -65,19 +66,32 @@ def fit_orientation_weights(
       prior_weights: [D] or [S, D] the centre of the prior; ones if None.
     """
     config = config or PerplexityConfig()
-    problem = build_orientation_problem(development)
     if prior_weights is not None and config.prior_deviation is None:
         raise UserError("prior weights were given without a prior_deviation: say how far weights may be from them")
+    equal = np.ones(len(development.component_names))
+    centre = np.log(_checked(development, equal if prior_weights is None else prior_weights))
+
+    def begin(number: int, _: int, rows: slice) -> tuple[OrientationProblem, Found]:
+        problem = build_orientation_problem(development.sets(rows))
+        return problem, _begin_fit(problem, config, centre[rows], number)
+
+    return fit_pieces(len(centre), 1, begin, _fit)[0]
+
+
+def _begin_fit(problem: OrientationProblem, config: PerplexityConfig, centre: np.ndarray, number: int) -> Found:
+    """What `minimise_mixture` will find, on the device of piece `number`; centre: [S, D], of the prior if any."""
     if config.prior_deviation is None:  # a weight of no use starts small and is lowered at no cost
         centre, precision = np.where(problem.is_useful, 0, np.log(MIN_WEIGHT)), np.zeros_like(problem.used)
     else:
-        equal = np.ones(len(development.component_names))
-        centre = np.log(_checked(development, equal if prior_weights is None else prior_weights))
         precision = np.where(problem.used > 0, 1 / np.maximum(problem.used, 1), 0) / config.prior_deviation**2
-    log_mixture, value, iterations, is_converged = minimise_mixture(
-        problem.objective, jnp.asarray(centre, jnp.float32), jnp.asarray(precision, jnp.float32),
+    return minimise_mixture(
+        placed(problem.objective, number), centre.astype(np.float32), precision.astype(np.float32),
         config.tolerance * np.log(2), config.max_evaluations, orientation_value_and_gradient,
     )  # fmt: skip
+
+
+def _fit(begun: tuple[OrientationProblem, Found]) -> FeatureFit:
+    problem, (log_mixture, value, iterations, is_converged) = begun
     mixture = np.exp(np.asarray(log_mixture, np.float64))
     return FeatureFit(
         weights=mixture / mixture[:, :1],

@@ -18,22 +18,25 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsmt.common.devices.spreading import placed
 from jaxsmt.common.errors import UserError
 from jaxsmt.tm.fit.config import PerplexityConfig
 from jaxsmt.tm.fit.development import DevelopmentPairs
 from jaxsmt.tm.fit.lbfgs import ValueAndGradient, minimise
 from jaxsmt.tm.fit.objective import (
     MIN_WEIGHT,
+    Problem,
     build_problem,
     evaluate,
     limited_log_mixture,
     value_and_gradient,
 )
-from jaxsmt.tm.fit.results import FeatureFit, MixtureFit, check_development, join_features
+from jaxsmt.tm.fit.results import FeatureFit, MixtureFit, check_development, fit_pieces, join_features
 from jaxsmt.tm.weights import FEATURE_NAMES, check_feature_weights
 
 START_WEIGHT = 1e-3  # at least, relative to the largest: where weights vanish, so do gradients
 SMALL_WEIGHT = 1e-2  # relative to the largest: what is below may be on its way to 0
+Found = tuple[Array, Array, Array, Array]  # log λ [S, D], objective, accepted steps and whether converged [S]
 
 
 def fit_instance_weights(
@@ -55,8 +58,12 @@ def fit_instance_weights(
     centre = np.zeros(shape, np.float32)
     if prior_weights is not None:
         centre += np.log(_checked_mixtures(development, prior_weights))
-    fits = [_fit_feature(development, feature, config, centre[:, feature]) for feature in range(len(FEATURE_NAMES))]
-    return join_features(development, fits)
+
+    def begin(number: int, feature: int, rows: slice) -> tuple[Problem, Found]:
+        problem = build_problem(development.sets(rows), feature)
+        return problem, _begin_fit(problem, config, centre[rows, feature], number)
+
+    return join_features(development, fit_pieces(shape[0], shape[1], begin, _feature_fit))
 
 
 def cross_entropy(development: DevelopmentPairs, weights: object) -> np.ndarray:
@@ -79,17 +86,19 @@ def _checked_mixtures(development: DevelopmentPairs, weights: object) -> np.ndar
     return np.broadcast_to(limited, (len(development.set_names), *checked.shape[-2:]))
 
 
-def _fit_feature(
-    development: DevelopmentPairs, feature: int, config: PerplexityConfig, centre: np.ndarray
-) -> FeatureFit:
-    problem = build_problem(development, feature)
+def _begin_fit(problem: Problem, config: PerplexityConfig, centre: np.ndarray, number: int) -> Found:
+    """What `minimise_mixture` will find, on the device of piece `number`; centre: [S, D]."""
     precision = np.zeros_like(problem.used)
     if config.prior_deviation is not None:  # −log of the prior, per occurrence
         precision = np.where(problem.used > 0, 1 / np.maximum(problem.used, 1e-30), 0) / config.prior_deviation**2
-    log_mixture, value, iterations, is_converged = minimise_mixture(
-        problem.objective, jnp.asarray(centre), jnp.asarray(precision, jnp.float32),
+    return minimise_mixture(
+        placed(problem.objective, number), centre, precision.astype(np.float32),
         config.tolerance * np.log(2), config.max_evaluations,
     )  # fmt: skip
+
+
+def _feature_fit(begun: tuple[Problem, Found]) -> FeatureFit:
+    problem, (log_mixture, value, iterations, is_converged) = begun
     mixture = np.exp(np.asarray(log_mixture, np.float64))
     return FeatureFit(
         weights=mixture / mixture[:, :1],
@@ -103,9 +112,9 @@ def _fit_feature(
 
 @partial(jax.jit, static_argnames="value_and_gradient_fn")
 def minimise_mixture(
-    objective: Any, centre: Array, precision: Array, tolerance: float, max_evaluations: int,
+    objective: Any, centre: Array | np.ndarray, precision: Array | np.ndarray, tolerance: float, max_evaluations: int,
     value_and_gradient_fn: Callable[[Any, Array], tuple[Array, Array]] = value_and_gradient,
-) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+) -> Found:  # fmt: skip
     """log λ [S, D] (the largest 0), the objective there [S], accepted steps [S], converged [S].
 
     objective: a pytree for value_and_gradient_fn, which gives values [S] and gradients at log λ [S, D] of any scale.

@@ -1,14 +1,19 @@
 """What a fit of mixture weights gives, whichever method found them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
+from jaxsmt.common.devices.spreading import spread
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log
 from jaxsmt.tm.fit.development import DevelopmentPairs
 from jaxsmt.tm.weights import FEATURE_NAMES, ORIENTATION
+
+SETS_AT_ONCE = 8  # in one program, where they share evaluations: any number of devices is given the same pieces
+Begun = TypeVar("Begun")
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,25 @@ def check_development(development: DevelopmentPairs) -> None:
         )
     for name in empty:
         log.warning("no pair of development set '%s' is in a component: its weights stay equal", name)
+
+
+def fit_pieces(
+    num_sets: int, num_features: int, begin_fn: Callable[[int, int, slice], Begun],
+    end_fn: Callable[[Begun], FeatureFit],
+) -> list[FeatureFit]:  # fmt: skip
+    """The fits of all features; some sets of one feature are a piece, and pieces go to the devices in turn.
+
+    begin_fn: number of the piece, feature and sets; it returns before the device is done. end_fn: what it found.
+    """
+    cut = [slice(start, start + SETS_AT_ONCE) for start in range(0, num_sets, SETS_AT_ONCE)]
+    pieces = [(feature, rows) for feature in range(num_features) for rows in cut]
+    fits = [end_fn(begun) for begun in spread(lambda number, piece: [begin_fn(number, *piece)], pieces)]
+    return [_join_sets(fits[start : start + len(cut)]) for start in range(0, len(fits), len(cut))]
+
+
+def _join_sets(fits: Sequence[FeatureFit]) -> FeatureFit:
+    columns = zip(*(vars(fit).values() for fit in fits), strict=True)
+    return FeatureFit(*(np.concatenate(column) for column in columns))
 
 
 def join_features(development: DevelopmentPairs, fits: Sequence[FeatureFit]) -> MixtureFit:

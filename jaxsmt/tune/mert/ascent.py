@@ -92,9 +92,7 @@ def _search(
     """Best scores and steps [L] of lines [L, F], so many at a time."""
     found = []
     all_once = bool((multiplicities == 1).all())
-    for start in range(0, len(points), _LINES_AT_ONCE):
-        rows = slice(start, start + _LINES_AT_ONCE)
-        events = line_events(space, points[rows], directions[rows])
+    for rows, events in line_events(space, points, directions, _LINES_AT_ONCE):
         limits = feasible_steps(space, points[rows], directions[rows]) if space.is_nonnegative.any() else None
         found.append(best_steps(space, events, None if all_once else multiplicities[sets[rows]], limits))
     return np.concatenate([scores for scores, _ in found]), np.concatenate([steps for _, steps in found])

@@ -1,13 +1,14 @@
 """Upper envelopes of the lines that hypotheses draw along search directions: the kernel of MERT."""
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxsmt.common.devices.spreading import Replicas
 from jaxsmt.common.sizes import filled_rows, power_of_four, power_of_two, within_an_eighth
 from jaxsmt.tune.lists import TuningLists
 
@@ -126,6 +127,11 @@ class EnvelopeBlock:
     features: jax.Array
     is_real: jax.Array
 
+    @cached_property
+    def copies(self) -> Replicas[tuple[jax.Array, jax.Array]]:
+        """Features and what is real of them, for lines that are walked on several devices."""
+        return Replicas((self.features, self.is_real))
+
 
 def envelope_blocks(lists: TuningLists) -> list[EnvelopeBlock]:
     """Splits a tuning set into blocks, sentences with the longest lists first; empty lists are left out."""
@@ -151,13 +157,28 @@ def _envelope_block(lists: TuningLists, sentences: np.ndarray, lanes: int) -> En
     return EnvelopeBlock(sentences, jnp.asarray(features), jnp.asarray(is_real))
 
 
-def block_envelopes(block: EnvelopeBlock, points: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
-    """first [L, B'], thresholds and following [L, E, B'] of lines (points, directions [L, F]), E large enough."""
-    num_lines, real, capacity = len(points), len(block.sentences), 16
-    lines = [filled_rows(rows.astype(np.float32), power_of_four(num_lines)) for rows in (points, directions)]
+class BlockLines(NamedTuple):
+    """L lines through the lists of a block, walked on the device of piece `number`: points, directions [L, F]."""
+
+    number: int
+    block: EnvelopeBlock
+    points: np.ndarray
+    directions: np.ndarray
+
+    def walk(self, capacity: int = 16) -> Envelopes:
+        """Begins to walk them; lines are padded to few numbers of them, and sentences to those of the block."""
+        lines = [
+            filled_rows(rows.astype(np.float32), power_of_four(len(rows))) for rows in (self.points, self.directions)
+        ]
+        return upper_envelopes(*self.block.copies.on(self.number), *lines, np.int32(len(self.points)), capacity)
+
+
+def block_envelopes(lines: BlockLines, found: Envelopes) -> tuple[np.ndarray, ...]:
+    """first [L, B'], thresholds and following [L, E, B'] of lines that are being walked, E large enough."""
+    num_lines, real = len(lines.points), len(lines.block.sentences)
     while True:
-        found = upper_envelopes(block.features, block.is_real, *lines, np.int32(num_lines), capacity)
         first, thresholds, following = (np.asarray(part)[:num_lines, ..., :real] for part in found)
-        if capacity >= len(block.is_real) or not np.isfinite(thresholds[:, -1]).any():
+        capacity = found.thresholds.shape[1]
+        if capacity >= len(lines.block.is_real) or not np.isfinite(thresholds[:, -1]).any():
             return first, thresholds, following
-        capacity *= 4  # the last place is taken: there may be more
+        found = lines.walk(4 * capacity)  # the last place is taken: there may be more

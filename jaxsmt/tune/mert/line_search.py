@@ -1,14 +1,16 @@
 """Exact line search over a tuning set: thresholds of all sentences merged, the best interval of every line."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
+from jaxsmt.common.devices.spreading import spread
 from jaxsmt.common.memory import keep_freed_memory
 from jaxsmt.tune.lists import TuningLists, objective
-from jaxsmt.tune.mert.envelope import EnvelopeBlock, block_envelopes, envelope_blocks
+from jaxsmt.tune.mert.envelope import BlockLines, EnvelopeBlock, Envelopes, block_envelopes, envelope_blocks
 
 _BEYOND = 0.1  # how far past the outermost threshold a step goes
 _AT_ORIGIN = 1.5e-4  # a shorter step is none: rounding must not add up
@@ -82,14 +84,33 @@ def feasible_steps(space: SearchSpace, points: np.ndarray, directions: np.ndarra
     return np.stack([back, forth], 1)
 
 
-def line_events(space: SearchSpace, points: np.ndarray, directions: np.ndarray) -> LineEvents:
-    """All changes of the 1-best along L lines through points [L, F] in directions [L, F]."""
-    num_lines = len(points)
+def line_events(
+    space: SearchSpace, points: np.ndarray, directions: np.ndarray, at_once: int
+) -> Iterator[tuple[slice, LineEvents]]:
+    """All changes of the 1-best along lines through points [Q, F] in directions [Q, F], some at a time, and which.
+
+    Lines and blocks of sentences are independent: they go to the devices in turn.
+    """
+
+    def walk(number: int, piece: tuple[EnvelopeBlock, slice]) -> list[tuple[BlockLines, Envelopes]]:
+        block, rows = piece
+        lines = BlockLines(number, block, points[rows], directions[rows])
+        return [(lines, lines.walk())]
+
+    cut = [slice(start, min(start + at_once, len(points))) for start in range(0, len(points), at_once)]
+    walked = spread(walk, ((block, rows) for rows in cut for block in space.blocks))
+    for rows in cut:
+        yield rows, _events(space, rows.stop - rows.start, islice(walked, len(space.blocks)))
+
+
+def _events(space: SearchSpace, num_lines: int, walked: Iterable[tuple[BlockLines, Envelopes]]) -> LineEvents:
+    """Of L lines, from what was found in each block."""
     num_sentences = space.statistics.shape[1] // space.list_size
     first = np.zeros((num_lines, num_sentences), np.int64)
     parts = [_events_at_infinity(num_lines, num_sentences)]
-    for block in space.blocks:
-        begin, thresholds, following = block_envelopes(block, points, directions)
+    for lines, found in walked:
+        begin, thresholds, following = block_envelopes(lines, found)
+        block = lines.block
         before = np.concatenate([begin[:, None], following[:, :-1]], 1)
         at = np.flatnonzero(thresholds < np.inf)  # flat places: quicker than three indices
         lane = at % thresholds.shape[2]
