@@ -87,9 +87,8 @@ def _find(aligner: Aligner, bitext: Bitext, config: AlignConfig) -> Found:
     longest = max([1, *(max(batch.width_source, batch.width_target) for batch in cells.batches)])
     positions = _widened(aligner.config.positions_of(aligner.positions, model), longest)
     p0 = aligner.config.null_probability_of(model)
-    find = partial(
-        find_links, parameters=Parameters(aligner.lexicon, positions, p0, config.product_threshold), model=model
-    )
+    parameters = Parameters(aligner.lexicon, positions, p0, config.product_threshold)
+    find = partial(find_links, parameters=parameters, model=model, wide=config.kind_of(model).wide)
     lanes = [_aligned_lane(known, cells, lane, find) for lane in lanes_of(cells)]
     done = dict(track(in_lanes(lanes), "aligning", len(cells.batches)))
     return [(batch, done[number]) for number, batch in enumerate(cells.batches)]
