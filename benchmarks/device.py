@@ -26,7 +26,7 @@ from kernels.loops import LoopCounts, count_loops
 from kernels.recording import Kernel
 from kernels.scenes import SCENES, Recording
 
-from jaxsmt.common.device import device_name, setup_device, sizes_for
+from jaxsmt.common.device import LOOP_FLAGS, add_flags, device_name, setup_device, sizes_for
 from jaxsmt.common.progress import track
 from jaxsmt.text.streams import read_lines
 
@@ -175,6 +175,7 @@ def main() -> None:
     if not can_compile():
         raise SystemExit("error: the plug-in for CUDA is not installed: run pip install -e '.[aot]'")
     setup_device()
+    add_flags(*LOOP_FLAGS)  # as where there is a GPU
     kernels = record(arguments)
     with sizes_for(arguments.kind):
         rows = show(examine(kernel) for kernel in track(kernels, "compiling"))

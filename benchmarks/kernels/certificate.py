@@ -82,7 +82,8 @@ class _Counter:
                 self.flags.add("host loop")
         is_loop = total > FEW * at.times
         inside = _Visit(total, at.depth + is_loop, at.is_recorded)
-        self.visit(thunk.parts.get("condition", []), _Visit(total + at.times, at.depth, at.is_recorded))
+        if loop.num_iterations is None:  # else XLA counts on the host, and never asks
+            self.visit(thunk.parts.get("condition", []), _Visit(total + at.times, at.depth, at.is_recorded))
         self.visit(thunk.parts["body"], inside)
         if at.depth == 0:
             self.by_loop.append((self.launches - before, total))

@@ -11,6 +11,8 @@ from jaxsmt.align.agreement import agreed_cells, agreed_evidence, packed_links
 from jaxsmt.align.lexicon import Lexicon, LexiconCounts, carry_hot
 from jaxsmt.align.positions import Positions
 from jaxsmt.align.posteriors import Array, Direction, Evidence, Number, diagonal_posteriors, hmm_posteriors
+from jaxsmt.align.wide import wide_hmm_posteriors
+from jaxsmt.common.devices.fixed_point import add_by_key
 
 UNSEEN = 1e-9  # probability of a word pair that was never seen in training
 
@@ -39,10 +41,12 @@ class PassKind(NamedTuple):
     """What is computed in a pass; every kind is compiled on its own.
 
     agreement: expected counts of links are products of both directions' posteriors.
+    wide: few large steps, and sums that no order of threads decides, as a GPU wants it; a processor is faster without.
     """
 
     model: str
     agreement: bool = False
+    wide: bool = False
 
 
 class Parameters(NamedTuple):
@@ -67,11 +71,12 @@ class FoundLinks(NamedTuple):
 
 
 def posteriors(
-    batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: Number, model: str, is_closed: bool
-) -> tuple[Evidence, Evidence]:
+    batch: PaddedPairs, lexicon: Lexicon, positions: Positions, p0: Number, model: str, is_closed: bool,
+    wide: bool = False,
+) -> tuple[Evidence, Evidence]:  # fmt: skip
     """Evidence of the forward direction with cells [B, N, M], and of the reverse one with cells [B, M, N].
 
-    is_closed: all pairs are known (training); otherwise index -1 gets the probability UNSEEN.
+    is_closed: all pairs are known (training); otherwise index -1 gets the probability UNSEEN. wide: see `PassKind`.
     """
     flat = batch.pair_index.reshape(-1)
     if is_closed:
@@ -87,6 +92,8 @@ def posteriors(
         Direction(emission[..., 0], lexicon.null_target[batch.target], *lengths),
         Direction(jnp.swapaxes(emission[..., 1], 1, 2), lexicon.null_source[batch.source], *lengths[::-1]),
     )
+    if wide and model == "hmm":
+        return wide_hmm_posteriors(sides, positions.jump, p0)
     found = []
     for direction, side in enumerate(sides):
         if model == "hmm":
@@ -111,27 +118,50 @@ def e_step(
 def _e_step(
     counts: LexiconCounts, batch: PaddedPairs, parameters: Parameters, kind: PassKind
 ) -> tuple[LexiconCounts, BatchSums, FoundLinks]:
-    forward, reverse = posteriors(batch, *parameters[:3], kind.model, is_closed=True)
+    forward, reverse = posteriors(batch, *parameters[:3], kind.model, is_closed=True, wide=kind.wide)
     found = _found(forward, reverse, parameters.threshold)
     if kind.agreement:
         forward, reverse = agreed_evidence(forward, reverse)
-    updates = jnp.stack([forward.cell, jnp.swapaxes(reverse.cell, 1, 2)], axis=-1).reshape(-1, 2)
-    updates = jax.lax.optimization_barrier(updates)
-    pair = counts.pair.at[batch.pair_index.reshape(-1)].add(updates, mode="promise_in_bounds")
-    null_target = jnp.zeros_like(counts.null_target).at[batch.target].add(forward.null)
-    null_source = jnp.zeros_like(counts.null_source).at[batch.source].add(reverse.null)
-    counts = counts._replace(
-        pair=pair, null_target=counts.null_target + null_target, null_source=counts.null_source + null_source
-    )
+    counts = (_counted_exactly if kind.wide else _counted)(counts, batch, forward, reverse)
     both = [jnp.stack([a, b]) for a, b in zip(forward[2:], reverse[2:], strict=True)]
     null = jnp.stack([jnp.sum(forward.null), jnp.sum(reverse.null)])
     return counts, BatchSums(both[0], both[1], null, both[2], both[3]), found
 
 
-@partial(jax.jit, static_argnames="model")
-def find_links(batch: PaddedPairs, parameters: Parameters, model: str) -> FoundLinks:
-    """The links of a batch under fixed parameters."""
-    return _found(*posteriors(batch, *parameters[:3], model, is_closed=False), parameters.threshold)
+def _counted(counts: LexiconCounts, batch: PaddedPairs, forward: Evidence, reverse: Evidence) -> LexiconCounts:
+    """Adds the expected counts of links and of words from NULL."""
+    pair = counts.pair.at[batch.pair_index.reshape(-1)].add(_cells(forward, reverse), mode="promise_in_bounds")
+    null_target = jnp.zeros_like(counts.null_target).at[batch.target].add(forward.null)
+    null_source = jnp.zeros_like(counts.null_source).at[batch.source].add(reverse.null)
+    return counts._replace(
+        pair=pair, null_target=counts.null_target + null_target, null_source=counts.null_source + null_source
+    )
+
+
+def _counted_exactly(counts: LexiconCounts, batch: PaddedPairs, forward: Evidence, reverse: Evidence) -> LexiconCounts:
+    """`_counted` without sums of floats: every word has at most 1 to give, which bounds what is added up."""
+
+    def added(sums: jax.Array, words: Array, null: jax.Array) -> jax.Array:
+        return add_by_key(sums[:, None], jnp.reshape(words, -1), null.reshape(-1, 1), words.size)[:, 0]
+
+    most = max(batch.source.size, batch.target.size)
+    return counts._replace(
+        pair=add_by_key(counts.pair, batch.pair_index.reshape(-1), _cells(forward, reverse), most),
+        null_target=added(counts.null_target, batch.target, forward.null),
+        null_source=added(counts.null_source, batch.source, reverse.null),
+    )
+
+
+def _cells(forward: Evidence, reverse: Evidence) -> jax.Array:
+    """[B · N · M, 2]: both directions' posteriors of every cell, computed once."""
+    cells = jnp.stack([forward.cell, jnp.swapaxes(reverse.cell, 1, 2)], axis=-1).reshape(-1, 2)
+    return jax.lax.optimization_barrier(cells)
+
+
+@partial(jax.jit, static_argnames=("model", "wide"))
+def find_links(batch: PaddedPairs, parameters: Parameters, model: str, wide: bool = False) -> FoundLinks:
+    """The links of a batch under fixed parameters; wide: see `PassKind`."""
+    return _found(*posteriors(batch, *parameters[:3], model, is_closed=False, wide=wide), parameters.threshold)
 
 
 def _found(forward: Evidence, reverse: Evidence, threshold: Number) -> FoundLinks:

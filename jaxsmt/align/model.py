@@ -13,6 +13,7 @@ from jaxsmt.align.lexicon import Lexicon
 from jaxsmt.align.positions import Positions
 from jaxsmt.align.symmetrise import SYMMETRISATIONS
 from jaxsmt.common.arrays import open_arrays, save_arrays
+from jaxsmt.common.device import device_kind
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.settings import check_choices, check_ranges
@@ -76,7 +77,7 @@ class AlignConfig:
 
     def kind_of(self, model: str) -> PassKind:
         """What a pass with the model computes; only the HMM's directions are good enough to agree."""
-        return PassKind(model, self.agreement and model == "hmm")
+        return PassKind(model, self.agreement and model == "hmm", device_kind() != "cpu")
 
     def null_probability_of(self, model: str) -> float:
         return self.hmm_null_probability if model == "hmm" else self.null_probability

@@ -90,10 +90,11 @@ def _find(aligner: Aligner, bitext: Bitext, config: AlignConfig) -> Found:
     positions = _widened(aligner.config.positions_of(aligner.positions, model), longest)
     p0 = aligner.config.null_probability_of(model)
     parameters, lexica = Parameters(aligner.lexicon, positions, p0, config.product_threshold), Replicas(aligner.lexicon)
+    find = partial(find_links, model=model, wide=config.kind_of(model).wide)
     lanes = []
     for place, lane in enumerate(shared_lanes([math.prod(batch.shape) for batch in cells.batches], lanes_at_once())):
-        find = partial(find_links, parameters=parameters._replace(lexicon=lexica.on(place)), model=model)
-        lanes.append(_aligned_lane(known, cells, lane, find))
+        own = partial(find, parameters=parameters._replace(lexicon=lexica.on(place)))
+        lanes.append(_aligned_lane(known, cells, lane, own))
     done = dict(track(in_lanes(lanes), "aligning", len(cells.batches)))
     return [(batch, done[number]) for number, batch in enumerate(cells.batches)]
 

@@ -1,5 +1,6 @@
 """How JAX is set up for a run, and how a long run gives back what it compiled."""
 
+import importlib.util
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,10 @@ PRECISIONS = ("highest", "high", "default")
 FRACTION_VARIABLES = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")
 # scatters add in a fixed order, after a sort, instead of atomically; products choose no algorithm by measuring
 DETERMINISTIC_FLAG = "--xla_gpu_deterministic_ops=true"
+# loops and branches go to the device inside of the command buffer that they are part of (CUDA 12.3 and newer), even if
+# the program has few launches beside them; else the host asks for a condition after every iteration
+LOOP_FLAGS = ("--xla_gpu_enable_command_buffer=+WHILE,+CONDITIONAL", "--xla_gpu_graph_min_graph_size=1")
+LOOPS_SINCE = (0, 10)  # of JAX: before, loops in command buffers crashed when they ran again (openxla/xla#35760)
 MAPS = Path("/proc/self/maps")
 MAPS_LIMIT = Path("/proc/sys/vm/max_map_count")
 MAPS_SHARE = 0.3  # of the limit; one stage, or one file of tests, adds less than the rest
@@ -32,12 +37,14 @@ class DeviceConfig:
     precision: of matrix products that state none of their own (those inside of optimisers do not): 'highest' is
       float32, 'high' and 'default' are as many bits as the device likes. What decides results always states 'highest'.
     deterministic: XLA adds in a fixed order everywhere, for more time; only on a GPU does it differ.
+    command_buffers: a GPU is handed whole programs with their loops, and asks the host nothing on the way.
     """
 
     kind: str = "auto"
     memory_fraction: float = 0.75
     precision: str = "highest"
     deterministic: bool = False
+    command_buffers: bool = True
 
     def __post_init__(self) -> None:
         check_choices(self, "device", {"kind": KINDS, "precision": PRECISIONS})
@@ -70,11 +77,27 @@ def setup_device(config: DeviceConfig | None = None) -> None:
     if not any(variable in os.environ for variable in FRACTION_VARIABLES):
         os.environ[FRACTION_VARIABLES[0]] = str(_settings.memory_fraction)
     fix_threads()
-    flags = os.environ.get("XLA_FLAGS", "").split()
-    if _settings.deterministic and DETERMINISTIC_FLAG not in flags:
-        os.environ["XLA_FLAGS"] = " ".join([*flags, DETERMINISTIC_FLAG])
+    if _settings.deterministic:
+        add_flags(DETERMINISTIC_FLAG)
+    if _settings.command_buffers and _may_use_cuda(_settings.kind):
+        add_flags(*LOOP_FLAGS)
     if _settings.kind != "auto":
         _choose(_settings.kind)
+
+
+def add_flags(*flags: str) -> None:
+    """Gives XLA flags that it is not given yet; what the user says of them stays. Before a device is first used."""
+    given = os.environ.get("XLA_FLAGS", "").split()
+    names = {flag.partition("=")[0] for flag in given}
+    os.environ["XLA_FLAGS"] = " ".join([*given, *(flag for flag in flags if flag.partition("=")[0] not in names)])
+
+
+def _may_use_cuda(kind: str) -> bool:
+    """Whether JAX would find one of NVIDIA's GPUs if it is there, and knows how to hand it loops."""
+    platforms = jax.config.jax_platforms or "cuda"
+    is_allowed = kind in ("auto", "gpu") and any(name in platforms.split(",") for name in ("cuda", "gpu"))
+    has_plugin = any(importlib.util.find_spec(f"jax_cuda{number}_plugin") for number in (12, 13))
+    return is_allowed and has_plugin and jax.__version_info__ >= LOOPS_SINCE
 
 
 def _choose(kind: str) -> None:

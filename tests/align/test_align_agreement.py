@@ -27,9 +27,7 @@ def random_batch(seed: int) -> tuple[PaddedPairs, Parameters]:
     random = np.random.default_rng(seed)
     pair = random.random((NUM_PAIRS, 2), dtype=np.float32) ** 4 + np.float32(1e-5)
     lexicon = Lexicon(pair, *(random.random(WORDS, dtype=np.float32) * 0.3 for _ in range(2)))
-    positions = Positions(
-        np.array([3.0, 1.5], np.float32), random.random((2, 2 * LIMIT + 1), dtype=np.float32) + 0.05
-    )
+    positions = Positions(np.array([3.0, 1.5], np.float32), random.random((2, 2 * LIMIT + 1), dtype=np.float32) + 0.05)
     shape = len(SIZES), WIDTH, HEIGHT
     index = random.integers(0, NUM_PAIRS, shape).astype(np.int32)
     source, target = (random.integers(0, WORDS, shape[:: 1 if side else 2][:2]).astype(np.int32) for side in (1, 0))
@@ -56,9 +54,10 @@ def enumerated(batch: PaddedPairs, parameters: Parameters, row: int, direction: 
     return cell.T if direction else cell, nothing
 
 
+@pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("agreement", [False, True])
 @pytest.mark.parametrize("model", ["diagonal", "hmm"])
-def test_expected_counts_and_links_equal_enumeration(model, agreement):
+def test_expected_counts_and_links_equal_enumeration(model, agreement, wide):
     batch, parameters = random_batch(11)
     pair, null_target, null_source = np.zeros((NUM_PAIRS, 2)), np.zeros(WORDS), np.zeros(WORDS)
     links = []
@@ -76,12 +75,12 @@ def test_expected_counts_and_links_equal_enumeration(model, agreement):
         np.add.at(null_target, batch.target[row, : size[1]], nothing)
         np.add.at(null_source, batch.source[row, : size[0]], reverse_nothing)
         links.append(np.argwhere(product > parameters.threshold).tolist())
-    counts, _, found = e_step(zero_sums(), batch, parameters, PassKind(model, agreement))
+    counts, _, found = e_step(zero_sums(), batch, parameters, PassKind(model, agreement, wide))
     np.testing.assert_allclose(np.asarray(counts.pair), pair, rtol=5e-4, atol=1e-6)
     np.testing.assert_allclose(np.asarray(counts.null_target), null_target, rtol=5e-4, atol=1e-6)
     np.testing.assert_allclose(np.asarray(counts.null_source), null_source, rtol=5e-4, atol=1e-6)
     assert sum(map(len, links)) > 5
-    for agreed in (found.agreed, find_links(batch, parameters, model).agreed):
+    for agreed in (found.agreed, find_links(batch, parameters, model, wide).agreed):
         place, source, target = unpacked_links(np.asarray(agreed))
         got = [list(zip(source[place == row], target[place == row], strict=True)) for row in range(len(SIZES))]
         assert [[list(map(int, link)) for link in row] for row in got] == links
@@ -177,4 +176,7 @@ def test_matrix_products_state_their_precision():
     lowered = jax.jit(e_step, static_argnames="kind").lower(zero_sums(), batch, parameters, PassKind("hmm", True))
     products = [line for line in lowered.as_text().splitlines() if "dot_general" in line]
     assert len(products) == 10  # five of each direction
+    wide = jax.jit(e_step, static_argnames="kind").lower(zero_sums(), batch, parameters, PassKind("hmm", True, True))
+    products += [line for line in wide.as_text().splitlines() if "dot_general" in line]
+    assert len(products) == 16  # four of both at once, and the departures of each
     assert all(line.count("HIGHEST") == 2 for line in products)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxsmt.common import device
-from jaxsmt.common.device import DETERMINISTIC_FLAG, FRACTION_VARIABLES, DeviceConfig, release_kernels
+from jaxsmt.common.device import DETERMINISTIC_FLAG, FRACTION_VARIABLES, LOOP_FLAGS, DeviceConfig, release_kernels
 from jaxsmt.common.errors import UserError
 from tests.conftest import REPOSITORY
 
@@ -76,6 +76,36 @@ jax.jit(lambda x: x + 1)(1).block_until_ready()  # an unknown flag would end the
                 XLA_CLIENT_MEM_FRACTION="0.8")  # fmt: skip
     assert given[1] == "0.8"  # what the user set stays
     assert given[3:5] == ["--xla_cpu_enable_fast_min_max=false", DETERMINISTIC_FLAG]
+
+
+def test_only_gpus_of_nvidia_are_handed_whole_loops(monkeypatch):
+    def flags(config, platforms, plugin="jax_cuda12_plugin", version=(0, 10, 2)):
+        monkeypatch.setenv("XLA_FLAGS", "")
+        monkeypatch.setattr(device.importlib.util, "find_spec", lambda name: name == plugin or None)
+        monkeypatch.setattr(device.jax, "__version_info__", version)
+        monkeypatch.setattr(device, "_choose", lambda kind: None)
+        before = jax.config.jax_platforms, device._settings
+        jax.config.update("jax_platforms", platforms)
+        try:
+            device.setup_device(config)
+        finally:
+            jax.config.update("jax_platforms", before[0])
+            device._settings = before[1]
+        return os.environ["XLA_FLAGS"].split()
+
+    assert flags(DeviceConfig(), None) == list(LOOP_FLAGS)
+    assert flags(DeviceConfig("gpu"), "cuda,cpu") == list(LOOP_FLAGS)
+    assert flags(DeviceConfig(command_buffers=False), None) == []
+    assert flags(DeviceConfig(), "cpu") == []
+    assert flags(DeviceConfig("cpu"), None) == []
+    assert flags(DeviceConfig(), None, plugin="") == []
+    assert flags(DeviceConfig(), None, version=(0, 9, 2)) == []
+
+
+def test_flags_of_the_user_stay(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_enable_command_buffer= --other=1")
+    device.add_flags(*LOOP_FLAGS)
+    assert os.environ["XLA_FLAGS"].split() == ["--xla_gpu_enable_command_buffer=", "--other=1", LOOP_FLAGS[1]]
 
 
 def test_a_device_that_is_not_there_is_an_error():
