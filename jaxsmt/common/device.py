@@ -94,7 +94,7 @@ def add_flags(*flags: str) -> None:
 
 def _may_use_cuda(kind: str) -> bool:
     """Whether JAX would find one of NVIDIA's GPUs if it is there, and knows how to hand it loops."""
-    platforms = jax.config.jax_platforms or "cuda"  # type: ignore[attr-defined]
+    platforms = getattr(jax.config, "jax_platforms", None) or "cuda"  # a setting that is not declared
     is_allowed = kind in ("auto", "gpu") and any(name in platforms.split(",") for name in ("cuda", "gpu"))
     has_plugin = any(importlib.util.find_spec(f"jax_cuda{number}_plugin") for number in (12, 13))
     return is_allowed and has_plugin and jax.__version_info__ >= LOOPS_SINCE
