@@ -1,5 +1,6 @@
 """Choosing without sorting, against sorting; and what a wider beam may look at."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -7,6 +8,8 @@ from jaxsmt.search.chart.candidates import grid
 from jaxsmt.search.chart.selection import _LEVELS as LEVELS
 from jaxsmt.search.chart.selection import best_equal, largest
 from jaxsmt.search.chart.structure import Beam
+
+jitted = jax.jit(largest, static_argnames=("num", "wide"))
 
 
 def levels_of(values, least):
@@ -27,7 +30,9 @@ def test_the_largest_values_are_found(num_values, num, distinct, least):
     random = np.random.default_rng(num_values + num)
     values = random.integers(-distinct, distinct, (num_values, 5)).astype(np.float32) / 7
     values[random.random(values.shape) < 0.1] = -2e30
-    top, place = (np.asarray(part) for part in largest(values, num, np.full(5, least, np.float32)))
+    top, place = (np.asarray(part) for part in jitted(values, num, np.full(5, least, np.float32)))
+    for narrow, wide in zip((top, place), jitted(values, num, np.full(5, least, np.float32), wide=True), strict=True):
+        assert np.array_equal(narrow, np.asarray(wide))
     for column in range(5):
         levels = levels_of(values[:, column], least)
         expected = sorted(range(num_values), key=lambda row: (-levels[row], row))[:num]

@@ -17,7 +17,6 @@ from jaxsmt.search.chart.structure import (
     Beam,
     Candidates,
     ChartSearch,
-    Forest,
     pack_choice,
     unpack_choice,
 )
@@ -46,19 +45,20 @@ def best_rules(
     scores = jnp.where(is_entry, forest.entry_score[jnp.where(is_entry, entry[..., None] + rule, 0)], IMPOSSIBLE)
     total = (base[..., None] + scores).reshape(ranges.shape[0], -1).T
     least = jnp.maximum(total.max(0) - beam.rule_slack * unit, IMPOSSIBLE / 2)
-    estimate, index = _top(total, beam.rules, least, beam.lanes)
+    estimate, index = _top(total, beam.rules, least, beam.lanes, search.tiles.wide)
     group = jnp.take_along_axis(group, index // table_limit, 1)
     zeros = jnp.zeros_like(index)
     return estimate, Candidates(group, pack_choice(index % table_limit, zeros, zeros))
 
 
 def neighbours(
-    forest: Forest, beam: Beam, score: Array, candidates: Candidates, chart_score: Array, unit: Array
+    search: ChartSearch, score: Array, candidates: Candidates, chart_score: Array, unit: Array
 ) -> tuple[Array, Candidates]:
     """The most promising (i, j) ≠ (0, 0) around the best candidates of round 1: [Q, M].
 
     score: [Q, P] of round 1; candidates: those of round 1 come first.
     """
+    forest, beam = search.forest, search.beam
     rank, first, second = grid(beam)
     top_score, index = top_k(score, min(beam.expanded, beam.rules))
     group, choice = (jnp.take_along_axis(array, index, 1) for array in candidates)
@@ -69,19 +69,19 @@ def neighbours(
         estimate += loss[rank * beam.kept + slot]
     worst = top_score[:, min(beam.kept, top_score.shape[1]) - 1]
     least = jnp.maximum(worst - beam.neighbour_slack * unit, IMPOSSIBLE / 2)
-    estimate, index = _top(estimate, beam.neighbours, least, beam.lanes)
+    estimate, index = _top(estimate, beam.neighbours, least, beam.lanes, search.tiles.wide)
     of_rank = jnp.asarray(rank)[index]
     rule = unpack_choice(jnp.take_along_axis(choice, of_rank, 1))[0]
     choice = pack_choice(rule, jnp.asarray(first)[index], jnp.asarray(second)[index])
     return estimate, Candidates(jnp.take_along_axis(group, of_rank, 1), choice)
 
 
-def _top(columns: Array, num: int, least: Array, width: int) -> tuple[Array, Array]:
+def _top(columns: Array, num: int, least: Array, width: int, wide: bool) -> tuple[Array, Array]:
     """The `num` largest of columns [N, Q] and their places, in no order, filled up to [Q, width].
 
-    least: [Q]; what is below has the value 2·IMPOSSIBLE.
+    least: [Q]; what is below has the value 2·IMPOSSIBLE. wide: see `largest`.
     """
-    top, index = largest(columns, min(num, columns.shape[0]), least)
+    top, index = largest(columns, min(num, columns.shape[0]), least, wide)
     top = jnp.where(top >= least[:, None], top, 2 * IMPOSSIBLE)
     missing = ((0, 0), (0, width - top.shape[1]))
     return jnp.pad(top, missing, constant_values=2 * IMPOSSIBLE), jnp.pad(index, missing)

@@ -93,7 +93,7 @@ def _fill_chunk(search: ChartSearch, chunk: Array, state: ChartState) -> ChartSt
         estimate, candidates = jax.lax.cond(
             number == 0,
             lambda: jax.lax.switch(group_class, branches, state.chart.score[:, 0], ranges, unit),
-            lambda: neighbours(forest, beam, found.score[:, : beam.rules], found.candidates, state.chart.score, unit),
+            lambda: neighbours(search, found.score[:, : beam.rules], found.candidates, state.chart.score, unit),
         )
         return evaluate(search, cells, number, (estimate, candidates), state, found)
 

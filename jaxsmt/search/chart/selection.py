@@ -13,23 +13,24 @@ Array = Any
 _WORD = 32  # bits
 _LEVEL_BITS = 14
 _LEVELS = (1 << _LEVEL_BITS) - 1  # without that of what is below
+_BITS_AT_ONCE = 4  # of a level, where steps are wide
 _TINY = 1e-30
 _TABLE_SCALE, _ATTEMPTS = 4, 2
 
 
-def largest(columns: Array, num: int, least: Array) -> tuple[Array, Array]:
+def largest(columns: Array, num: int, least: Array, wide: bool = False) -> tuple[Array, Array]:
     """The `num` largest of each column [N, Q] float32 and their places, [Q, num], in no order; of ties the first ones.
 
     Between the smallest value of a column that is not below `least` [Q] and its largest one, values tie that differ by
     less than one in _LEVELS; all below tie too. The level of the num-th largest value is found bit by bit; then the
     places of what is above, and of what ties with it, are read off two rows of bits. Rows of Q values are worked on at
-    a time.
+    a time. wide: more work in fewer steps, several bits at a time; the result is the same.
     """
     num_values, num_columns = columns.shape
     levels = jnp.pad(_levels(columns, least), ((0, -num_values % _WORD), (0, 0)), constant_values=-1)
     levels = jax.lax.optimization_barrier(levels.reshape(-1, _WORD, num_columns))
-    lowest = _nth_largest(levels, num)[None, None]
-    place = _first_bits(jnp.concatenate([_bits_of(levels > lowest), _bits_of(levels == lowest)]).T, num)
+    lowest = (_nth_largest_wide if wide else _nth_largest)(levels, num)[None, None]
+    place = _first_bits(jnp.concatenate([_bits_of(levels > lowest), _bits_of(levels == lowest)]).T, num, wide)
     height = levels.shape[0] * _WORD
     place = jnp.where(place >= height, place - height, place)
     return columns[place, jnp.arange(num_columns)[:, None]], place
@@ -57,6 +58,19 @@ def _nth_largest(levels: Array, num: int) -> Array:
     return jax.lax.fori_loop(0, _LEVEL_BITS, body, jnp.zeros(levels.shape[2], jnp.int16))
 
 
+def _nth_largest_wide(levels: Array, num: int) -> Array:
+    """`_nth_largest` by several bits at a time: how many of the levels that they may give are reached often enough."""
+    lowest, left = jnp.zeros(levels.shape[2], jnp.int16), _LEVEL_BITS
+    while left:
+        bits = min(_BITS_AT_ONCE, left)
+        left -= bits
+        steps = jnp.arange(1, 1 << bits, dtype=jnp.int16) << jnp.int16(left)
+        higher = lowest[None] | steps[:, None]  # [2^bits - 1, Q]
+        count = jnp.sum(levels[None] >= higher[:, None, None], axis=(1, 2), dtype=jnp.int32)
+        lowest = lowest | (jnp.sum(count >= num, axis=0, dtype=jnp.int16) << jnp.int16(left))
+    return lowest
+
+
 def _bits_of(is_set: Array) -> Array:
     """[W, Q] uint32 from [W, 32, Q]."""
     return _folded(is_set.astype(jnp.uint32) << jnp.arange(_WORD, dtype=jnp.uint32)[None, :, None], jnp.bitwise_or)
@@ -79,8 +93,11 @@ def top_k(values: Array, num: int) -> tuple[Array, Array]:
     return jax.lax.optimization_barrier(jax.lax.top_k(values, num))
 
 
-def _first_bits(words: Array, num: int) -> Array:
-    """[Q, num] int32: the places of the first `num` set bits of [Q, W] uint32; there are at least so many."""
+def _first_bits(words: Array, num: int, wide: bool = False) -> Array:
+    """[Q, num] int32: the places of the first `num` set bits of [Q, W] uint32; there are at least so many.
+
+    wide: the search is written out, which is one launch instead of a loop of them.
+    """
     num_rows, num_words = words.shape
     count = jax.lax.population_count(words).astype(jnp.int32)
     until = jnp.cumsum(count, 1)
@@ -95,7 +112,12 @@ def _first_bits(words: Array, num: int) -> Array:
         is_before = at(until, jnp.minimum(further, num_words) - 1) <= number
         return jnp.where((further <= num_words) & is_before, further, word)
 
-    word = jax.lax.fori_loop(0, num_words.bit_length() + 1, halve, jnp.zeros_like(number))  # so many end before the bit
+    word, num_steps = jnp.zeros_like(number), num_words.bit_length() + 1
+    if wide:
+        for step in range(num_steps):
+            word = halve(step, word)
+    else:
+        word = jax.lax.fori_loop(0, num_steps, halve, word)  # so many end before the bit
     word = jnp.minimum(word, num_words - 1)
     own, rest = at(words, word), number - at(until - count, word)
     bit = jnp.zeros_like(number)

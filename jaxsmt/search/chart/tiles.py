@@ -18,6 +18,7 @@ class ChartTiles(NamedTuple):
     groups: the branches of GROUP_CLASSES up to here are compiled; FEW_GROUPS leaves out the larger ones.
     batches: so many times the usual number of sentences are a batch.
     phrase_block: the block where rules have no gaps, which leave fewer words to score; None: the same.
+    wide: candidates are chosen with more work in fewer steps.
     """
 
     cells: int
@@ -26,6 +27,7 @@ class ChartTiles(NamedTuple):
     groups: int = GROUP_CLASSES[-1]
     batches: int = 1
     phrase_block: int | None = None
+    wide: bool = False
 
     def for_rules(self, have_gaps: bool) -> "ChartTiles":
         """The same for rules with gaps, or for phrases."""
@@ -40,7 +42,7 @@ class ChartTiles(NamedTuple):
 # A processor is fastest on what stays in its cache; a graphics card on whole levels of a batch, in few launches.
 CHART_TILES = {
     "cpu": ChartTiles(64, 2048, 512),
-    "gpu": ChartTiles(2048, 1 << 17, 1 << 15, batches=4, phrase_block=1 << 12),
+    "gpu": ChartTiles(2048, 1 << 17, 1 << 15, batches=4, phrase_block=1 << 12, wide=True),
 }
 CHART_TILES["tpu"] = CHART_TILES["gpu"]
 
