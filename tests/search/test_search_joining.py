@@ -10,8 +10,9 @@ from jaxsmt.lm.automaton import ROOT, build_automaton
 from jaxsmt.lm.config import LmConfig
 from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.lm.scoring import score
-from jaxsmt.search.chart.joining import MAX_PARTS, join
+from jaxsmt.search.chart.joining import join
 from jaxsmt.search.chart.rows import prepare_lm, score_runs
+from jaxsmt.search.chart.structure import MAX_PARTS
 from jaxsmt.text.vocabulary import NUM_RESERVED, PAD, SENTENCE_END, SENTENCE_START
 from tests.search.search_oracle import TARGET
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxsmt.search.chart.joining import MAX_PARTS, Joined, join
+from jaxsmt.search.chart.joining import Joined, join
 from jaxsmt.search.chart.rows import Piece, SearchLm, columns_of, weights_by_lm
 from jaxsmt.search.chart.structure import (
     FIRST_ENTRY,
@@ -17,6 +17,7 @@ from jaxsmt.search.chart.structure import (
     GAP_ONE,
     GAP_TWO,
     IMPOSSIBLE,
+    MAX_PARTS,
     Candidates,
     ChartSearch,
     ChartState,

@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxsmt.search.chart.rows import CLOSED, COUNT_MASK, Columns, Piece, SearchLm, append_word, columns_of
+from jaxsmt.search.chart.structure import MAX_PARTS
 
 Array = Any
-MAX_PARTS = 5  # run gap run gap run
 _LANE_BITS = 20
 
 

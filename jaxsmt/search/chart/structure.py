@@ -11,6 +11,7 @@ from jaxsmt.search.chart.tiles import ChartTiles
 Array = Any
 IMPOSSIBLE = -1e30  # the score of what cannot be; finite, so that sums stay ordered
 NO_CELL = 0  # the cell of an absent gap: one hypothesis, no words, score 0
+MAX_PARTS = 5  # of a rule: run gap run gap run
 FIRST_GAP, SECOND_GAP = -1, -2  # parts of a rule's program that are no rows
 GAP_ONE, GAP_TWO, FIRST_ENTRY, NUM_ENTRIES = range(4)  # columns of `Forest.groups`
 FIRST_GROUP, NUM_GROUPS = range(2)  # columns of `Forest.cell_groups`

@@ -9,9 +9,8 @@ import numpy as np
 from jaxsmt.common.grouping import sorted_distinct
 from jaxsmt.common.ragged import offsets_of, ranks_in_runs
 from jaxsmt.common.sizes import rounded_size
-from jaxsmt.search.chart.joining import MAX_PARTS
 from jaxsmt.search.chart.rows import SearchLm, columns_of, empty_row, score_runs
-from jaxsmt.search.chart.structure import FIRST_GAP, SECOND_GAP
+from jaxsmt.search.chart.structure import FIRST_GAP, MAX_PARTS, SECOND_GAP
 from jaxsmt.search.plan.matching import TrieLevel, build_trie
 from jaxsmt.text.vocabulary import NONTERMINALS, PAD, Vocabulary
 from jaxsmt.tm.features import LOG_FLOOR
