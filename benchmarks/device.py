@@ -175,7 +175,7 @@ def main() -> None:
     if not can_compile():
         raise SystemExit("error: the plug-in for CUDA is not installed: run pip install -e '.[aot]'")
     setup_device()
-    add_flags(*LOOP_FLAGS)  # as where there is a GPU
+    add_flags(*LOOP_FLAGS)  # as with device.command_buffers=true
     kernels = record(arguments)
     with sizes_for(arguments.kind):
         rows = show(examine(kernel) for kernel in track(kernels, "compiling"))

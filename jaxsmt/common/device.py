@@ -37,14 +37,15 @@ class DeviceConfig:
     precision: of matrix products that state none of their own (those inside of optimisers do not): 'highest' is
       float32, 'high' and 'default' are as many bits as the device likes. What decides results always states 'highest'.
     deterministic: XLA adds in a fixed order everywhere, for more time; only on a GPU does it differ.
-    command_buffers: a GPU is handed whole programs with their loops, and asks the host nothing on the way.
+    command_buffers: a GPU is handed whole programs with their loops, and asks the host nothing on the way. XLA does
+      not do so by itself, and nobody has tried it with these programs.
     """
 
     kind: str = "auto"
     memory_fraction: float = 0.75
     precision: str = "highest"
     deterministic: bool = False
-    command_buffers: bool = True
+    command_buffers: bool = False
 
     def __post_init__(self) -> None:
         check_choices(self, "device", {"kind": KINDS, "precision": PRECISIONS})

@@ -93,13 +93,14 @@ def test_only_gpus_of_nvidia_are_handed_whole_loops(monkeypatch):
             device._settings = before[1]
         return os.environ["XLA_FLAGS"].split()
 
-    assert flags(DeviceConfig(), None) == list(LOOP_FLAGS)
-    assert flags(DeviceConfig("gpu"), "cuda,cpu") == list(LOOP_FLAGS)
-    assert flags(DeviceConfig(command_buffers=False), None) == []
-    assert flags(DeviceConfig(), "cpu") == []
-    assert flags(DeviceConfig("cpu"), None) == []
-    assert flags(DeviceConfig(), None, plugin="") == []
-    assert flags(DeviceConfig(), None, version=(0, 9, 2)) == []
+    asked = DeviceConfig(command_buffers=True)
+    assert flags(asked, None) == list(LOOP_FLAGS)
+    assert flags(DeviceConfig("gpu", command_buffers=True), "cuda,cpu") == list(LOOP_FLAGS)
+    assert flags(DeviceConfig(), None) == []
+    assert flags(asked, "cpu") == []
+    assert flags(DeviceConfig("cpu", command_buffers=True), None) == []
+    assert flags(asked, None, plugin="") == []
+    assert flags(asked, None, version=(0, 9, 2)) == []
 
 
 def test_flags_of_the_user_stay(monkeypatch):
