@@ -50,10 +50,10 @@ def tests(session: nox.Session, versions: str) -> None:
 @nox.parametrize("instruction_set", INSTRUCTION_SETS)
 @nox.parametrize("cores", [1, 2])
 def processors(session: nox.Session, cores: int, instruction_set: str) -> None:
-    """The tests with narrower vectors and on one core."""
+    """The tests, compiled as the commands are, with narrower vectors and on one core."""
     install(session, "newest", "[test]")
     pinned = ["taskset", "-c", ",".join(map(str, range(cores)))] if shutil.which("taskset") else []
-    flags = {"XLA_FLAGS": f"--xla_cpu_max_isa={instruction_set}"}
+    flags = {"XLA_FLAGS": f"--xla_cpu_max_isa={instruction_set}", "JAXSMT_TESTS": "optimised"}
     session.run(*pinned, "pytest", *session.posargs, env=flags, external=bool(pinned))
 
 

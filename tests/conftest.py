@@ -10,7 +10,9 @@ import jax
 import pytest
 
 from jaxsmt.common.device import release_kernels, setup_device
+from tests.compiling import compile_quickly
 
+compile_quickly()
 setup_device()  # kernels are compiled once for all tests and processes
 # the strictest rules of JAX: no silent widening of dtypes or ranks
 jax.config.update("jax_numpy_rank_promotion", "raise")

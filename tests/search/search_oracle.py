@@ -167,3 +167,9 @@ def with_lm(found, automaton, weights=WEIGHTS, lm_ids=None):
     np.add.at(totals, log_p.row_index, log_p.values[:, 0].astype(np.float64))
     scores = [found[row] + weights.lm * total for row, total in zip(tokens, totals, strict=True)]
     return sorted(zip(scores, tokens, strict=True), key=lambda pair: (-pair[0], pair[1]))
+
+
+def assert_same_derivations(found, expected):
+    """The same rules at the same places; a score's last bit may differ between programs for other sizes."""
+    assert [item.root for item in found] == [item.root for item in expected]
+    np.testing.assert_allclose([item.score for item in found], [item.score for item in expected], rtol=1e-6)

@@ -20,7 +20,7 @@ from jaxsmt.search.stack.decoder import cut_by_length
 from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.search.translation import translate
 from jaxsmt.text.vocabulary import NUM_RESERVED
-from tests.search.search_oracle import TARGET, random_sentences, random_table
+from tests.search.search_oracle import TARGET, assert_same_derivations, random_sentences, random_table
 from tests.search.stack_oracle import WEIGHTS, random_setting, scored_outputs
 
 WIDE = StackConfig(kept=128, spans=512, scored=1024, slack=1000.0, threshold=1000.0)
@@ -76,8 +76,7 @@ def test_sentences_depend_neither_on_their_batch_nor_on_the_lanes_of_a_step():
         tiles = decoder.tiles._replace(block=block)
         sizes = None if size is None else Sizes(sentences=size)
         again = replace(decoder, tiles=tiles).translate(Request(sentences, weights=WEIGHTS), sizes)
-        assert [item.score for item in again] == [item.score for item in together]
-        assert [item.root for item in again] == [item.root for item in together]
+        assert_same_derivations(again, together)
 
 
 def test_what_is_left_of_a_length_joins_the_next_one():

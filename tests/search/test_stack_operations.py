@@ -19,7 +19,7 @@ from jaxsmt.search.translation import translate_nbest
 from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN
 from tests.osm.test_osm_phrases import moves_before
 from tests.search.operations_oracle import linked_table, random_models, scored_derivations
-from tests.search.search_oracle import random_lm, random_sentences
+from tests.search.search_oracle import assert_same_derivations, random_lm, random_sentences
 from tests.search.stack_oracle import WEIGHTS
 from tests.search.test_stack_decoder import NARROW, WIDE
 
@@ -150,8 +150,7 @@ def test_sentences_do_not_depend_on_their_batch_and_narrow_stacks_state_true_sco
     )  # fmt: skip
     small = replace(decoder, tiles=decoder.tiles._replace(block=16))
     for again in (decoder.translate(request, Sizes(sentences=3)), small.translate(request)):
-        assert [item.score for item in again] == [item.score for item in together]
-        assert [item.root for item in again] == [item.root for item in together]
+        assert_same_derivations(again, together)
 
 
 def test_a_weight_of_nothing_changes_nothing():
