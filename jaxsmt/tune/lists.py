@@ -58,7 +58,7 @@ def padded_lists(
 ) -> TuningLists:
     """Pads packed lists: hypotheses [K, ...] of all sentences end to end, those of b at offsets[b]:offsets[b + 1]."""
     sizes = np.diff(offsets)
-    is_real = np.arange(sizes.max(initial=0)) < sizes[:, None]
+    is_real = np.arange(sizes.max(initial=1)) < sizes[:, None]  # a column at least, to choose from
 
     def pad(packed: np.ndarray | None) -> np.ndarray | None:
         if packed is None:
@@ -76,7 +76,7 @@ def padded_lists(
 def rows_of(lists: TuningLists, rows: np.ndarray) -> TuningLists:
     """The lists of the given sentences [A], in the given order (a sentence may come more than once)."""
     rows = np.asarray(rows, np.int64)
-    kept = rows, slice(int(lists.sizes[rows].max(initial=0)))
+    kept = rows, slice(int(lists.sizes[rows].max(initial=1)))
     bleu, ter = (None if found is None else found[kept] for found in (lists.bleu, lists.ter))
     return TuningLists(lists.features[kept], lists.is_real[kept], bleu, ter, lists.feature_names)
 

@@ -34,7 +34,7 @@ class _Lists(NamedTuple):
 
 @dataclass(frozen=True)
 class MiraInfo:
-    """scores: [I] BLEU of the averaged weights after each pass; best: the pass whose weights were taken."""
+    """scores: [I] BLEU of the averaged weights after each pass, none without lists; best: whose weights were taken."""
 
     scores: np.ndarray
     best: int
@@ -44,6 +44,8 @@ def mira(lists: TuningLists, start: np.ndarray, config: MiraConfig | None = None
     """Weights [F] by batch MIRA on fixed lists, from the start [F]; the averaged weights of the best pass."""
     config = config or MiraConfig()
     keep = np.flatnonzero(lists.sizes > 0)
+    if not len(keep):
+        return np.array(start, np.float64), MiraInfo(np.zeros(0), 0)
     kept = _Lists(
         jnp.asarray(_lengthened(lists.features[keep] - lists.features[keep, :1]), jnp.float32),
         jnp.asarray(_lengthened(lists.statistics("bleu")[keep]), jnp.float32),

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, TrustRegionConfig
+from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, RiskConfig, TrustRegionConfig
 from jaxsmt.tune.lists import TuningLists, list_score, padded_lists
 from jaxsmt.tune.mert.tuner import mert, mert_resampled
 from jaxsmt.tune.mira import mira
@@ -64,6 +64,27 @@ def test_every_tuner_finds_what_was_planted(planted, config):
     assert after > before + 0.8 * (ceiling - before)
     again, _ = make_tuner(config)(lists, start)
     np.testing.assert_array_equal(weights, again)
+
+
+@pytest.mark.parametrize("num_sentences", [0, 2])
+@pytest.mark.parametrize(
+    "config",
+    [
+        MertConfig(restarts=1, perturbation_rounds=1, perturbed_starts=1),
+        MiraConfig(iterations=2),
+        ProConfig(samples=10),
+        RiskConfig(),
+        TrustRegionConfig(max_evaluations=20),
+    ],
+    ids=lambda config: type(config).__name__,
+)
+def test_weights_stay_where_lists_say_nothing(config, num_sentences):
+    nothing = np.zeros(num_sentences + 1, np.int64)
+    lists = padded_lists(np.zeros((0, 3)), nothing, np.zeros((0, 10), np.int32), np.zeros((0, 2)))
+    start = np.array([0.5, -0.25, 0.25])
+    weights, _ = make_tuner(config)(lists, start)
+    np.testing.assert_allclose(weights, start, rtol=1e-6)
+    assert list_score(lists, weights, "bleu") == 0
 
 
 def test_mert_weights_are_normalised_and_scored(planted):
