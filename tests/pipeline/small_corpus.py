@@ -13,6 +13,8 @@ from tests.conftest import REPOSITORY
 NUM_PAIRS = 40
 ENOUGH_TO_TUNE = 60  # with fewer pairs there is not a 4-gram to be right about
 COMPONENTS = ("kitchen", "travel")
+LITTLE_MERT = ("restarts=1", "perturbation_rounds=0", "max_iterations=2")  # below tune, or adapt.mert
+QUICK_MERT = ("tune=mert", *(f"tune.{option}" for option in LITTLE_MERT), "nbest_size=20")
 
 
 def write_corpus(folder: Path, num_pairs: int = NUM_PAIRS) -> list[str]:

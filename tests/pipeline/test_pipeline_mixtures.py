@@ -18,7 +18,7 @@ from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.stages.tuning import ListsConfig, TuningText, _simplex, decode_lists
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
-from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, compose_config, train_config, write_corpus
+from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, QUICK_MERT, compose_config, train_config, write_corpus
 
 QUICK = ("align=ibm1", "lm=trigram", "translate=[test]")
 
@@ -158,7 +158,7 @@ def larger(work_dir):
 
 
 def test_an_ensemble_tunes_its_models_and_their_weights(work_dir, larger):
-    tuning = ["tune=mert", "nbest_size=20", "loop.max_iterations=3", "all_ways=false"]
+    tuning = [*QUICK_MERT, "loop.max_iterations=3", "all_ways=false"]
     options = [*larger, *QUICK, *tuning, "mixture=wsum", "mixture.weighting=tuned"]
     train(train_config(work_dir / "ensemble", options))
     mixing = json.loads((work_dir / "ensemble" / "model" / "model.json").read_text())["mixing"]
@@ -215,7 +215,7 @@ def test_fewer_sentences_are_taken_at_equal_steps():
 
 
 def test_each_cluster_of_the_target_side_has_a_language_model(work_dir, corpus):
-    tuning = ["tune=mert", "nbest_size=20", "loop.max_iterations=2", "all_ways=false"]
+    tuning = [*QUICK_MERT, "loop.max_iterations=2", "all_ways=false"]
     options = [*corpus, *QUICK, *tuning, "mixture=target_clusters", "mixture.num_clusters=2", "lm.joint=true"]
     train(train_config(work_dir / "targets", options))
     model = open_model(work_dir / "targets" / "model")

@@ -18,7 +18,7 @@ from jaxsmt.pipeline.config.schemas import bitext_source
 from jaxsmt.text.reading import read_bitext
 from tests.conftest import REPOSITORY
 from tests.lm.slow_lm import write_word_arpa
-from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, compose_config, train_config, write_corpus
+from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, QUICK_MERT, compose_config, train_config, write_corpus
 
 GROUPS = ("text", "align", "links", "extract", "lm", "tm", "mixture", "search", "weights")
 EXPERIMENTS = ("in_out", "in_out_german", "it_legal", "scarce", "mixed")  # on text that is not in the repository
@@ -102,7 +102,7 @@ def test_every_choice_trains_and_translates(work_dir, choice, capsys):
 def test_tuning_raises_development_bleu_and_is_stored(tmp_path):
     corpus = [*write_corpus(tmp_path / "corpus", ENOUGH_TO_TUNE), "align=ibm1", "lm=trigram"]
     before = train(train_config(tmp_path / "run", corpus))
-    after = train(train_config(tmp_path / "run", [*corpus, "tune=mert", "nbest_size=20"]))
+    after = train(train_config(tmp_path / "run", [*corpus, *QUICK_MERT]))
     assert after > before
     table = next((tmp_path / "run" / "artefacts").glob("tune-*/table.txt")).read_text()
     assert table.startswith("iteration")

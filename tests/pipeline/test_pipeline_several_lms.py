@@ -21,11 +21,11 @@ from jaxsmt.pipeline.commands.train import train
 from jaxsmt.search.nbest.arrays import nbest_arrays
 from jaxsmt.text.vocabulary import Vocabulary
 from tests.lm.slow_lm import write_word_arpa
-from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, compose_config, write_corpus
+from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, LITTLE_MERT, QUICK_MERT, compose_config, write_corpus
 
 QUICK = ["align=ibm1", "align.ibm1_iterations=2", "lm=trigram", "translate=[test]", "all_ways=false"]
-MERT = ["restarts=1", "perturbation_rounds=0", "max_iterations=2"]
-TUNED = ["tune=mert", "nbest_size=20", "loop.max_iterations=2", *(f"tune.{option}" for option in MERT)]
+TUNED = [*QUICK_MERT, "loop.max_iterations=2"]
+BAG_MERT = [f"adapt.mert.{option}" for option in LITTLE_MERT]
 
 
 def write_classes(folder, lines):
@@ -126,7 +126,7 @@ def test_scores_of_a_model_are_those_of_its_features(run):
 @pytest.mark.parametrize(
     "options",
     [
-        ("adapt=bagging", "adapt.members=2", "adapt.nbest=5", "adapt.rounds=1", *(f"adapt.mert.{o}" for o in MERT)),
+        ("adapt=bagging", "adapt.members=2", "adapt.nbest=5", "adapt.rounds=1", *BAG_MERT),
         ("adapt=bpa", "adapt.num_samples=20", "adapt.nbest=10", "mixture=clusters", "mixture.num_clusters=2"),
         ("adapt=recognise", "mixture=wsum", *TUNED),
     ],
