@@ -93,6 +93,8 @@ def translate_nbest(
     max_words: int = MAX_WORDS,
 ) -> list[list[Translation]]:
     """Up to `size` translations of every sentence, best first."""
+    if size == 1:  # what lists are made from, a program of its own, is not needed
+        return [[best] for best in translate(decoder, request, break_ids, max_words)]
     from jaxsmt.search.nbest.arrays import nbest  # who asks for the best alone need not load lists
 
     cut, rows, starts = cut_request(decoder, request, break_ids, max_words)

@@ -13,7 +13,7 @@ from jaxsmt.search.chart.structure import Beam
 from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.rules.model import fixed_rules
 from jaxsmt.search.stack.config import StackConfig
-from jaxsmt.search.stack.decoder import cut_by_length
+from jaxsmt.search.stack.decoder import sized_batches
 from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.search.stack.planning import word_class
 from tests.search.search_oracle import WEIGHTS, random_lm, random_sentences, random_table
@@ -69,8 +69,5 @@ def test_a_text_of_mixed_lengths_is_compiled_for_once(automaton, kind, max_gaps)
 
 def stack_shapes(decoder, lengths):
     """Sizes of batches and classes of words that occur, of ascending lengths [B]."""
-    parts = cut_by_length(lengths, decoder.tiles.sentences[-1])
-    return {
-        (next(size for size in decoder.tiles.sentences if len(part) <= size), word_class(int(lengths[part].max())))
-        for part in parts
-    }
+    batches = sized_batches(lengths, decoder.tiles.sentences)
+    return {(size, word_class(int(lengths[part].max()))) for part, size in batches}

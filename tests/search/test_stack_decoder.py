@@ -16,7 +16,7 @@ from jaxsmt.search.nbest.rescoring import rescore
 from jaxsmt.search.plan.forest import Sizes
 from jaxsmt.search.rules.model import fixed_rules
 from jaxsmt.search.stack.config import StackConfig
-from jaxsmt.search.stack.decoder import cut_by_length
+from jaxsmt.search.stack.decoder import cut_by_length, sized_batches
 from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.search.translation import translate
 from jaxsmt.text.vocabulary import NUM_RESERVED
@@ -88,6 +88,18 @@ def test_what_is_left_of_a_length_joins_the_next_one():
     assert [part.tolist() for part in cut_by_length(np.array([2, 5, 30]), 32)] == [[0, 1, 2]]
     assert [part.tolist() for part in cut_by_length(np.array([2, 5, 30]), 1)] == [[0], [1], [2]]
     assert cut_by_length(np.zeros(0, np.int64), 32) == []
+
+
+def test_what_is_left_of_full_batches_needs_no_program_of_its_own():
+    def sizes_of(lengths):
+        return [size for _, size in sized_batches(np.array(lengths, np.int64), (1, 8, 32))]
+
+    assert sizes_of([3] * 72) == [32, 32, 32]
+    assert sizes_of([3] * 5) == [8]
+    assert sizes_of([3] * 33) == [32, 1]  # one sentence is what a person types: that program is often there
+    assert sizes_of([3] * 64 + [300] * 3) == [32, 32, 8]  # no full batch is as long
+    assert sizes_of([]) == []
+    assert [size for _, size in sized_batches(np.array([3, 3, 3]), (2,))] == [2, 2]
 
 
 def test_weights_of_each_sentence_are_its_own():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
@@ -110,11 +110,17 @@ class StackDecoder:
         matches = matches.take(np.flatnonzero(forced_allows(matches, request.forced)))
         whole = MatchedRequest(request, matches, keep_edges)
 
-        def decoded(number: int, rows: np.ndarray) -> Iterator[StackBatch]:
-            lms = self._replicas.on(number)
-            return within_room(rows, partial(self._decode, whole, batch_size, lms))
+        places = (batch_size,) if batch_size else self.tiles.sentences
 
-        for batch in spread(decoded, cut_by_length(request.sentences.lengths, batch_size or self.tiles.sentences[-1])):
+        def decoded(number: int, piece: tuple[np.ndarray, int]) -> Iterator[StackBatch]:
+            (rows, size), lms = piece, self._replicas.on(number)
+
+            def decode(part: np.ndarray) -> StackBatch | None:
+                return self._decode(whole, size if len(part) == len(rows) else _fitting(len(part), places), lms, part)
+
+            return within_room(rows, decode)
+
+        for batch in spread(decoded, sized_batches(request.sentences.lengths, places)):
             lengths = batch.plan.lengths
             counts = SearchCounts(len(batch.rows), int(lengths.sum()), int((lengths + 1).sum()), batch.plan.num_spans)
             self.statistics.add_counts(counts, batch.stacks.num_scored)
@@ -125,13 +131,13 @@ class StackDecoder:
         return self.copies or Replicas(self.lms[: len(self.targets)])
 
     def _decode(
-        self, whole: MatchedRequest, batch_size: int | None, lms: tuple[SearchLm, ...], rows: np.ndarray
+        self, whole: MatchedRequest, batch_size: int, lms: tuple[SearchLm, ...], rows: np.ndarray
     ) -> StackBatch | None:
         """None where the device has no room for all of them at once; lms: on that device."""
         part = part_of(whole, rows)
         longest = phrase_length(len(self.rules.grammar.trie), list(part.forced))
         batch = part.batch([own.lm_ids for own in self.targets], longest)
-        plan, entries = self._plan(batch, part.matches, batch_size or _fitting(len(rows), self.tiles.sentences))
+        plan, entries = self._plan(batch, part.matches, batch_size)
         limits = self.config.table_limit, self.tiles.block
         arguments = lms, plan.options, self.config.stack, *limits, whole.keep_edges
         if len(rows) > 1 and not fits(fill_stacks, *arguments):
@@ -181,6 +187,21 @@ def stack_decoder(
 
 def _fitting(num: int, sizes: tuple[int, ...]) -> int:
     return next(size for size in sizes if num <= size)
+
+
+def sized_batches(lengths: np.ndarray, sizes: tuple[int, ...]) -> list[tuple[np.ndarray, int]]:
+    """Sentences by `cut_by_length`, and for how many of them the device's program is made: one of `sizes`, ascending.
+
+    The smallest that holds them; but the largest for what is left of a length that has full batches, too: empty places
+    of one batch take less time than another program takes to compile. lengths: [B] ascending.
+    """
+    batches = cut_by_length(lengths, sizes[-1])
+    classes = [word_class(int(lengths[rows[-1]])) for rows in batches]
+    full = {own for own, rows in zip(classes, batches, strict=True) if len(rows) == sizes[-1]}
+    return [
+        (rows, sizes[-1] if own in full and len(rows) > 1 else _fitting(len(rows), sizes))
+        for own, rows in zip(classes, batches, strict=True)
+    ]
 
 
 def cut_by_length(lengths: np.ndarray, most: int) -> list[np.ndarray]:
