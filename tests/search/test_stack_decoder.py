@@ -94,10 +94,11 @@ def test_what_is_left_of_full_batches_needs_no_program_of_its_own():
     def sizes_of(lengths):
         return [size for _, size in sized_batches(np.array(lengths, np.int64), (1, 8, 32))]
 
-    assert sizes_of([3] * 72) == [32, 32, 32]
+    assert sizes_of([3] * 200) == [32] * 7
+    assert sizes_of([3] * 160 + [4] * 8) == [32] * 5 + [8]  # 24 empty places beside 160
+    assert sizes_of([3] * 513) == [32] * 16 + [1]  # for which there may be no room among many, and it cannot be halved
     assert sizes_of([3] * 5) == [8]
-    assert sizes_of([3] * 33) == [32, 1]  # one sentence is what a person types: that program is often there
-    assert sizes_of([3] * 64 + [300] * 3) == [32, 32, 8]  # no full batch is as long
+    assert sizes_of([3] * 256 + [300] * 3) == [32] * 8 + [8]  # no full batch is as long
     assert sizes_of([]) == []
     assert [size for _, size in sized_batches(np.array([3, 3, 3]), (2,))] == [2, 2]
 

@@ -1,5 +1,6 @@
 """The stack decoder: sentences in, derivations out."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # what few searches have is imported by them
     from jaxsmt.search.stack.operations.programs import PhraseOperations
 
 MOST_PADDING = 32  # words by which a batch's sentences may be lengthened on average, so that they share it with others
+MOST_EMPTY = 1 / 8  # places of a last batch that are filled with nothing, beside those of full batches
 
 
 class StackBatch(NamedTuple):
@@ -192,15 +194,16 @@ def _fitting(num: int, sizes: tuple[int, ...]) -> int:
 def sized_batches(lengths: np.ndarray, sizes: tuple[int, ...]) -> list[tuple[np.ndarray, int]]:
     """Sentences by `cut_by_length`, and for how many of them the device's program is made: one of `sizes`, ascending.
 
-    The smallest that holds them; but the largest for what is left of a length that has full batches, too: empty places
-    of one batch take less time than another program takes to compile. lengths: [B] ascending.
+    The smallest that holds them; but the largest for what is left of a length with many full batches, beside which a
+    few empty places are nothing: another program would take longer to compile. lengths: [B] ascending.
     """
-    batches = cut_by_length(lengths, sizes[-1])
+    batches, most = cut_by_length(lengths, sizes[-1]), sizes[-1]
     classes = [word_class(int(lengths[rows[-1]])) for rows in batches]
-    full = {own for own, rows in zip(classes, batches, strict=True) if len(rows) == sizes[-1]}
+    places = Counter(own for own, rows in zip(classes, batches, strict=True) for _ in rows if len(rows) == most)
+    fitting = [_fitting(len(rows), sizes) for rows in batches]
     return [
-        (rows, sizes[-1] if own in full and len(rows) > 1 else _fitting(len(rows), sizes))
-        for own, rows in zip(classes, batches, strict=True)
+        (rows, most if len(rows) > 1 and most - size <= places[own] * MOST_EMPTY else size)  # one cannot be halved
+        for rows, size, own in zip(batches, fitting, classes, strict=True)
     ]
 
 
