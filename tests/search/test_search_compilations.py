@@ -26,15 +26,16 @@ BEAM, STACK = Beam(kept=5, rules=8, expanded=6, neighbours=8), StackConfig(kept=
 def compilations() -> Iterator[Counter]:
     """Counts what is compiled in the block, or read from the persistent cache."""
     found: Counter = Counter()
+    counts = True
 
     def listen(event, *_, **__):
-        found[event.rpartition("/")[2]] += event.endswith("backend_compile_duration")
+        found[event.rpartition("/")[2]] += counts and event.endswith("backend_compile_duration")
 
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:
         yield found
     finally:
-        jax.monitoring.unregister_event_duration_listener(listen)
+        counts = False  # not every version of JAX lets a listener go
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ class TracedOnce:
         self.jitted, self._static, self._results = jitted, tuple(static_argnames), tuple(results)
         self._signature = inspect.signature(jitted)
         self._programs: dict[Hashable, Any] = {}
-        update_wrapper(self, jitted)
+        update_wrapper(self, jitted, updated=())  # not its attributes: JAX 0.5 keeps its own `lower` among them
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         static, leaves, tree = self._split(arguments, keywords)
