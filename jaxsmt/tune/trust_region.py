@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
 from jaxsmt.tune.config import TrustRegionConfig
 from jaxsmt.tune.lists import TuningLists, list_score
@@ -22,6 +21,8 @@ def maximise(
     score_fn: Callable[[np.ndarray], float], start: np.ndarray, config: TrustRegionConfig | None = None
 ) -> tuple[np.ndarray, TrustRegionInfo]:
     """The best point [F] evaluated and all that were; score_fn gives a number to make large for parameters [F]."""
+    from scipy.optimize import Bounds, minimize  # only here: it takes as long to load as half of JAX
+
     config = config or TrustRegionConfig()
     points: list[np.ndarray] = []
     scores: list[float] = []

@@ -14,13 +14,18 @@ NUM_PAIRS = 40
 ENOUGH_TO_TUNE = 60  # with fewer pairs there is not a 4-gram to be right about
 COMPONENTS = ("kitchen", "travel")
 LITTLE_MERT = ("restarts=1", "perturbation_rounds=0", "max_iterations=2")  # below tune, or adapt.mert
+# what a few short sentences need: default beams would take most of the time of such a training
+SMALL_SEARCH = (
+    *(f"search.stack.{option}" for option in ("kept=20", "spans=48", "scored=64")),
+    *(f"search.beam.{option}" for option in ("kept=8", "rules=24", "expanded=16", "neighbours=24")),
+)
 QUICK_MERT = ("tune=mert", *(f"tune.{option}" for option in LITTLE_MERT), "nbest_size=20")
 
 
 def write_corpus(folder: Path, num_pairs: int = NUM_PAIRS) -> list[str]:
-    """Writes two components, a development and a test set; returns the overrides that name them."""
+    """Writes two components, a development and a test set; returns the overrides that name them, with small beams."""
     demo = generate_demo()
-    overrides = ["corpus=files"]
+    overrides = ["corpus=files", *SMALL_SEARCH]
     for domain in COMPONENTS:
         for part, split, number in (("components", "train", num_pairs), ("dev", "dev", 8), ("test", "test", 5)):
             for side, (place, language) in {"source": (0, "fr"), "target": (1, "en")}.items():

@@ -18,7 +18,7 @@ from jaxsmt.pipeline.experiments.page import RESULTS, explanation
 from jaxsmt.pipeline.experiments.systems import as_overrides, last_words
 from jaxsmt.pipeline.experiments.tables import MeasuredCell, ResultTable, as_markdown, as_text, as_tsv, outcomes
 from tests.conftest import REPOSITORY
-from tests.pipeline.small_corpus import compose_config, write_corpus
+from tests.pipeline.small_corpus import SMALL_SEARCH, compose_config, write_corpus
 
 NAMES = choices_of("experiment")
 SMALL = """
@@ -191,7 +191,7 @@ def test_mistakes_in_experiments_are_named(values, sentence):
 def run(tmp_path_factory):
     """A small experiment of two systems, of which three places are told, and of adaptation."""
     folder = tmp_path_factory.mktemp("experiment")
-    corpus = write_corpus(folder / "corpus")
+    corpus = [part for part in write_corpus(folder / "corpus") if part not in SMALL_SEARCH]  # trainings have their own
     corpus += [
         text.replace("corpus.dev.travel", "corpus.adapt.travel") for text in corpus if "corpus.dev.travel" in text
     ]

@@ -1,8 +1,6 @@
 """Whether Markov chains have converged, and what their draws are worth (Vehtari et al. 2021)."""
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import rankdata
 
 
 def r_hat(draws: np.ndarray) -> np.ndarray:
@@ -48,6 +46,9 @@ def _split(draws: np.ndarray) -> np.ndarray:
 
 def _normal_ranks(draws: np.ndarray) -> np.ndarray:
     """Normal scores of the ranks over all chains (equation 14)."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata  # only here: it takes as long to load as JAX
+
     flat = draws.reshape(-1, draws.shape[2])
     return ndtri((rankdata(flat, axis=0) - 0.375) / (len(flat) + 0.25)).reshape(draws.shape)
 
