@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.faults.workplace import outcome
 from tests.pipeline.page_reading import check_page, rows_of
 from tests.pipeline.small_corpus import write_corpus
 
@@ -18,25 +19,40 @@ def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
+    ("command", "argument", "sentence"),
+    [
+        ("train", "extract.max_phrase_lenght=5", "did you mean 'extract.max_phrase_length'?"),
+        ("train", "algin.alpha=0.1", "did you mean 'align.alpha'?"),
+        ("train", "extract=hierro", "did you mean 'hiero'?; choose from hiero, phrase"),
+        ("train", "extract.max_phrase_length=seven", "'extract.max_phrase_length': Value 'seven'"),
+        ("train", "extract.max_phrase_length=70", "extract.max_phrase_length is 70: give a number from 1 to 8"),
+        ("train", "corpus=files", "corpus.components is empty"),
+        ("decode", "model_dri=x", "did you mean 'model_dir'?"),
+        ("decode", "model_dir=nowhere", "'nowhere' is not a model folder"),
+    ],
+)
+def test_a_mistake_gets_one_sentence_and_exit_code_1(tmp_path, monkeypatch, command, argument, sentence):
+    monkeypatch.chdir(tmp_path)
+    result = outcome([command, argument])
+    check_sentence(result.code, result.stdout, result.stderr, sentence)
+
+
+@pytest.mark.parametrize(
     ("script", "argument", "sentence"),
     [
-        ("train.py", "extract.max_phrase_lenght=5", "did you mean 'extract.max_phrase_length'?"),
         ("train.py", "algin.alpha=0.1", "did you mean 'align.alpha'?"),
-        ("train.py", "extract=hierro", "did you mean 'hiero'?; choose from hiero, phrase"),
-        ("train.py", "extract.max_phrase_length=seven", "'extract.max_phrase_length': Value 'seven'"),
-        ("train.py", "extract.max_phrase_length=70", "extract.max_phrase_length is 70: give a number from 1 to 8"),
-        ("train.py", "corpus=files", "corpus.components is empty"),
-        ("decode.py", "model_dri=x", "did you mean 'model_dir'?"),
         ("decode.py", "model_dir=nowhere", "'nowhere' is not a model folder"),
     ],
 )
-def test_a_mistake_gets_one_sentence_and_exit_code_1(tmp_path, script, argument, sentence):
-    place = [f"work_dir={tmp_path}"] if script == "train.py" else []
-    result = run(script, argument, *place)
-    assert result.returncode == 1
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1, result.stderr
+def test_scripts_are_the_commands(script, argument, sentence):
+    result = run(script, argument)
+    check_sentence(result.returncode, result.stdout, result.stderr, sentence)
+
+
+def check_sentence(code, stdout, stderr, sentence):
+    assert (code, stdout) == (1, "")
+    lines = stderr.splitlines()
+    assert len(lines) == 1, stderr
     assert lines[0].startswith("error: ")
     assert sentence in lines[0]
 

@@ -15,7 +15,7 @@ from tests.search.search_oracle import WEIGHTS, random_lm, random_sentences, ran
 
 BEAM = Beam(kept=6, rules=12, expanded=8, neighbours=20)
 NARROW, WIDE = ChartTiles(64, 256, 64), ChartTiles(2048, 4096, 4096)
-WHOLE_LEVELS = ChartTiles(1 << 14, 1 << 17, 1 << 13, wide=True)
+WHOLE_LEVELS = ChartTiles(1 << 12, 1 << 15, 1 << 12, wide=True)  # 128 sentences of 12 words have fewer cells
 
 
 @pytest.fixture(scope="module")
