@@ -1,6 +1,6 @@
 """Extraction from beginning to end: an aligned corpus in, counts out, within a budget of memory."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -27,7 +27,6 @@ BYTES_PER_ROW = 240  # what grouping and assembling hold, at the most, for each 
 PHRASE_CELLS, RULE_CELLS = 1 << 19, 1 << 17  # B·N·M of a batch: rules have many more rows a sentence
 MIN_CELLS, MAX_SHAPES = 1 << 12, 4
 SMALL_CORPUS = 1 << 25  # cells; to compile for a second shape costs more than to pad these
-Progress = Callable[[Iterable[Batch], str, int | None], Iterator[Batch]]
 
 
 def extract_counts(
@@ -38,7 +37,6 @@ def extract_counts(
     more_links: Sequence[Ragged] = (),
     pairs_per_source: int | None = None,
     scratch_folder: str | Path | None = None,
-    progress: Progress = track,
     tasks: TaskRunner | None = None,
 ) -> RuleCounts:
     """Extracts and counts phrase pairs or hierarchical rules.
@@ -51,7 +49,6 @@ def extract_counts(
       pairs_per_source: the most frequent target sides kept of each source side; all if None.
       scratch_folder: where temporary files go if the rows exceed the memory budget; the system's folder if None.
         They are removed, also on failure; what a killed process left is removed by the next that comes here.
-      progress: wraps the batches, as `track` does.
       tasks: who extracts and counts shards of the corpus; None: this process, all of it.
 
     Returns the counts; where the rows exceeded the memory budget the arrays are mapped from files already removed.
@@ -67,7 +64,7 @@ def extract_counts(
             pairs, space = count_by_tasks(tasks, corpus, batches, config, space)
             return assemble(pairs, corpus, config, space, pairs_per_source)
         store = RowStore(space)
-        _fill(store, corpus, config, progress)
+        _fill(store, corpus, config)
         if store.is_spilled:
             log.info("%d extracted rows exceed the memory budget: counting in files in '%s'", store.num_rows, folder)
         else:
@@ -96,11 +93,11 @@ def corpus_batches(bitext: Bitext, config: ExtractConfig) -> list[Batch]:
     return sorted(batches, key=lambda batch: int(batch.rows[0]))
 
 
-def _fill(store: RowStore, corpus: AlignedCorpus, config: ExtractConfig, progress: Progress) -> None:
+def _fill(store: RowStore, corpus: AlignedCorpus, config: ExtractConfig) -> None:
     rows_of = rule_rows if config.is_hiero else phrase_rows
     batches = corpus_batches(corpus.bitext, config)
     num_words, num_done = max(len(corpus.bitext.source.values), 1), 0
-    for batch in progress(batches, "extracting", len(batches)):
+    for batch in track(batches, "extracting", len(batches)):
         num_done += int(corpus.bitext.source.lengths[batch.real_rows].sum())
         store.add(rows_of(batch, corpus, config), num_done / num_words)
 

@@ -63,7 +63,8 @@ def test_files_among_the_systems_are_found_again_after_a_kill(make_rows, make_co
         seen.extend(path.name for path in tmp_path.iterdir())
         return iter(batches)
 
-    extract_counts(*make_corpus(make_rows(3, 20, 5)), ExtractConfig(), progress=note)
+    monkeypatch.setattr(extraction, "track", note)
+    extract_counts(*make_corpus(make_rows(3, 20, 5)), ExtractConfig())
     assert len(seen) == 1
     assert seen[0].startswith(f".unfinished-{this_owner().mark()}-jaxsmt-rows-")
     assert not list(tmp_path.iterdir())
