@@ -10,9 +10,10 @@ from pathlib import Path
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
-from jaxsmt.common.settings import SettingError
+from jaxsmt.common.settings import SettingError, from_values
 from jaxsmt.text import casing
 from jaxsmt.text.casing import Truecaser
+from jaxsmt.text.languages.compounds import CompoundConfig, CompoundSplitter, load_compounds
 from jaxsmt.text.languages.segmenters import check_segmenters, segmenter_of
 from jaxsmt.text.normalise import NormaliseConfig, Normaliser, make_normaliser
 from jaxsmt.text.tokenising import JOINER, Tokeniser, tokeniser_for
@@ -32,6 +33,7 @@ class TextConfig:
     recase: whether output starts with a capital where the input did ('lower' and 'true' only).
     typography: whether output has the quotes, apostrophes, hyphens and spaces of the target text, where `normalise` or
       cutting into tokens made them plain; off where text is not tokenised.
+    compounds: which rare words of the source language are cut into others; none where text is not tokenised.
     clean: False keeps every pair, as development and test sets need it; the three limits then do nothing.
     max_length: tokens on either side at most; None for no limit.
     max_ratio: the longer side has at most this many times the tokens of the shorter one; None for no limit.
@@ -46,6 +48,7 @@ class TextConfig:
     recase: bool = True
     normalise: NormaliseConfig = field(default_factory=NormaliseConfig)
     typography: bool = True
+    compounds: CompoundConfig = field(default_factory=CompoundConfig)
     clean: bool = True
     max_length: int | None = 100
     max_ratio: float | None = 9.0
@@ -74,6 +77,7 @@ class TextSide:
     vocabulary: Vocabulary
     truecaser: Truecaser | None = None  # with case 'true' only
     typography: Typography | None = None  # of a target language only, if it is wished
+    compounds: CompoundSplitter | None = None  # of a source language that has them, if it is wished
 
     @property
     def _normaliser(self) -> Normaliser:
@@ -89,7 +93,8 @@ class TextSide:
 
     def preprocess(self, text: str) -> list[str]:
         """The tokens of one line of raw text, as the model knows them."""
-        return self._cased(self._cut(text))
+        tokens = self._cased(self._cut(text))
+        return tokens if self.compounds is None else self.compounds.cut(tokens)
 
     def exact_tokens(self, text: str) -> list[str]:
         """The tokens of one line with the quotes, apostrophes and dashes that it has; `matched` undoes it."""
@@ -101,7 +106,7 @@ class TextSide:
         tokens = self._cased(cuts)
         visible = self._tokeniser.without_marks(self._normaliser.visible(text))
         if not self.config.tokenise or self._normaliser.plain(visible) == visible:
-            return tokens, tokens
+            return self._in_parts(tokens, tokens)
         plain, letters = self._tokeniser.plain, "".join(visible.split())
         exact, place = [], 0
         for cut, token in zip(cuts, tokens, strict=True):
@@ -109,7 +114,15 @@ class TextSide:
             seen = letters[place : place + len(form)]
             exact.append(self._tokeniser.with_form(token, _with_marks_of(plain(token), form, seen)))
             place += len(form)
-        return tokens, exact
+        return self._in_parts(tokens, exact)
+
+    def _in_parts(self, tokens: list[str], exact: list[str]) -> tuple[list[str], list[str]]:
+        """Both with rare compounds cut, which have letters alone and so no other exact form."""
+        if self.compounds is None:
+            return tokens, exact
+        parts = [self.compounds.parts(token) for token in tokens]
+        kept = [own if len(own) > 1 else (form,) for own, form in zip(parts, exact, strict=True)]
+        return [part for own in parts for part in own], [part for own in kept for part in own]
 
     def _cased(self, tokens: list[str]) -> list[str]:
         if self.config.case == "lower":
@@ -154,13 +167,15 @@ class TextSide:
         return "".join(restored)
 
     def save(self, folder: str | Path, name: str) -> None:
-        """Writes `<name>.json`, `.vocabulary.txt` and, where there is one, `.truecase.tsv` and `.typography.tsv`."""
+        """Writes `<name>.json`, `.vocabulary.txt`, and what it has of `.truecase`, `.typography`, `.compounds.tsv`."""
         folder = Path(folder)
         self.vocabulary.save(folder / f"{name}.vocabulary.txt")
         if self.truecaser:
             self.truecaser.save(folder / f"{name}.truecase.tsv")
         if self.typography is not None:
             self.typography.save(folder / f"{name}.typography.tsv")
+        if self.compounds is not None:
+            self.compounds.save(folder / f"{name}.compounds.tsv")
         settings = {"language": self.language, "config": dataclasses.asdict(self.config)}
         write_text(folder / f"{name}.json", json.dumps(settings, indent=1, sort_keys=True) + "\n")
 
@@ -171,13 +186,14 @@ def load_side(folder: str | Path, name: str) -> TextSide:
     if not path.is_file():
         raise UserError(f"text settings '{path}' do not exist: the model folder is incomplete, run train.py again")
     settings = json.loads(path.read_text(encoding="utf-8"))
-    normalise = NormaliseConfig(**settings["config"].pop("normalise"))
-    config = TextConfig(**settings["config"], normalise=normalise)
+    config = from_values(TextConfig, settings["config"])
     truecaser = casing.load_truecaser(path.with_name(f"{name}.truecase.tsv")) if config.case == "true" else None
     vocabulary = load_vocabulary(path.with_name(f"{name}.vocabulary.txt"))
     habits = path.with_name(f"{name}.typography.tsv")
     typography = load_typography(habits) if habits.is_file() else None
-    return TextSide(settings["language"], config, vocabulary, truecaser, typography)
+    parts = path.with_name(f"{name}.compounds.tsv")
+    compounds = load_compounds(parts, settings["language"], config.compounds) if parts.is_file() else None
+    return TextSide(settings["language"], config, vocabulary, truecaser, typography, compounds)
 
 
 def _with_marks_of(cased: str, form: str, seen: str) -> str:

@@ -14,15 +14,16 @@ import numpy as np
 
 from jaxsmt.common.cluster.tasks import TaskRunner
 from jaxsmt.common.progress import track
-from jaxsmt.common.ragged import Ragged, offsets_of
+from jaxsmt.common.ragged import Ragged, offsets_of, ragged_from_rows
 from jaxsmt.text import casing, reading_tasks
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.cleaning import KEPT, Counts
 from jaxsmt.text.encoding import TextConfig, TextSide, cutter
+from jaxsmt.text.languages.compounds import CompoundSplitter
 from jaxsmt.text.reading_tasks import ReadingRules, TokenTable, TypeTable, read_by_tasks, read_tokens
 from jaxsmt.text.typography import Typography
-from jaxsmt.text.vocabulary import UNKNOWN, Vocabulary, build_vocabulary
+from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN, Vocabulary, build_vocabulary
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,29 @@ def _finish(
         rows, forms = _map_forms(rows, both, initial)
     if side is None:
         side = TextSide(language, config, _vocabulary_of(rows, forms), truecaser)
+    elif side.compounds is not None:
+        rows, forms = in_parts(rows, forms, side.compounds)
     ids = np.array([side.vocabulary.id_of.get(form, UNKNOWN) for form in forms], np.int32)
     return Ragged(ids[rows.values] if len(ids) else rows.values, rows.offsets), side
+
+
+def split_side(ids: Ragged, side: TextSide, compounds: CompoundSplitter) -> tuple[Ragged, TextSide]:
+    """A training text with rare compounds cut; its side has the words that are left, and the splitter.
+
+    ids: all of them of words of the side.
+    """
+    rows, forms = in_parts(Ragged(ids.values - NUM_RESERVED, ids.offsets), side.vocabulary.words, compounds)
+    side = dataclasses.replace(side, vocabulary=_vocabulary_of(rows, forms), compounds=compounds)
+    numbers = np.array([side.vocabulary.id_of.get(form, UNKNOWN) for form in forms], np.int32)
+    return Ragged(numbers[rows.values], rows.offsets), side
+
+
+def in_parts(rows: Ragged, forms: Sequence[str], compounds: CompoundSplitter) -> tuple[Ragged, list[str]]:
+    """Rows of numbered forms with rare compounds cut, and the forms of their new numbers."""
+    table = TypeTable()
+    parts = ragged_from_rows([[table[part] for part in compounds.parts(form)] for form in forms])
+    cut = parts.take(rows.values)
+    return Ragged(cut.values, cut.offsets[rows.offsets]), list(table)
 
 
 def _map_forms(rows: Ragged, variants: list[list[str]], which: np.ndarray | None = None) -> tuple[Ragged, list[str]]:

@@ -51,7 +51,7 @@ from jaxsmt.pipeline.stages.lms import LmMixture, LmText, export_lms, lm_feature
 from jaxsmt.pipeline.stages.mixing import develop
 from jaxsmt.pipeline.stages.tables import export_components, imported_components
 from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
-from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, text_stage
+from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, split_compounds, text_stage
 from jaxsmt.pipeline.stages.tuning import ListsConfig, TuningTask, check_augmented
 from jaxsmt.pipeline.store import Artefact, Store, StoreConfig
 from jaxsmt.pipeline.terminal.ending import show_ending
@@ -92,6 +92,8 @@ def trained(config: DictConfig, tasks: TaskRunner | None, watch_fn: WatchFn | No
         check_languages(sources)
     store = opened_store(config, tasks)
     texts = [text_stage(store, name, spec, chosen.text) for name, spec in sources["components"].items()]
+    if not (chosen.links.files or chosen.links.development):  # which count words that are whole
+        texts = split_compounds(store, texts, chosen.text)
     links = links_stage(store, texts, chosen.align, chosen.links)
     components = component_stages(store, texts, links, chosen, output_dir)
     sides = model_sides(config, chosen.text, texts)

@@ -18,10 +18,11 @@ from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide, load_side
-from jaxsmt.text.preparing import PreparedText, prepare_bitext
+from jaxsmt.text.languages.compounds import CompoundSplitter, learn_compounds
+from jaxsmt.text.preparing import prepare_bitext, split_side
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.typography import merge_typographies
-from jaxsmt.text.vocabulary import Vocabulary, merge_vocabularies
+from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary, merge_vocabularies
 
 ARRAYS = "text.safetensors"
 
@@ -67,7 +68,7 @@ def text_stage(
         if not len(prepared.bitext):
             files = ", ".join(spec.files)
             raise UserError(f"component '{name}' has no usable sentence pair ({files}): check the files")
-        save_text(prepared, folder)
+        save_text(folder, prepared.bitext, (prepared.source, prepared.target), prepared.rows)
         return {"sentence_pairs": len(prepared.bitext), "cleaning": prepared.counts.table}
 
     inputs = {f"file {number}": fingerprint_input(path) for number, path in enumerate(spec.files)}
@@ -76,18 +77,46 @@ def text_stage(
     return load_text(name, artefact)
 
 
-def save_text(prepared: PreparedText, folder: Path) -> None:
-    """Writes arrays and both sides."""
+def split_compounds(store: Store, texts: Sequence[ComponentText], config: TextConfig) -> list[ComponentText]:
+    """The components' texts with rare compounds of the source language cut, learned from all of them together."""
+    if not texts or not config.tokenise or not config.compounds.applies_to(texts[0].source.language):
+        return list(texts)
+    sides = [(text.source.vocabulary, text.bitext.source) for text in texts]
+    counted = [
+        (words.words, np.bincount(ids.values, minlength=len(words))[NUM_RESERVED:].tolist()) for words, ids in sides
+    ]
+    splitter = learn_compounds(texts[0].source.language, config.compounds, counted)
+    inputs = {f"text {text.name}": text.artefact.fingerprint for text in texts}
+    return [_split_stage(store, text, splitter, inputs) for text in texts]
+
+
+def _split_stage(
+    store: Store, text: ComponentText, splitter: CompoundSplitter, inputs: Mapping[str, str]
+) -> ComponentText:
+    """One of them."""
+
+    def build(folder: Path) -> Counts:
+        ids, source = split_side(text.bitext.source, text.source, splitter)
+        save_text(folder, Bitext(ids, text.bitext.target), (source, text.target), text.rows)
+        more = len(ids.values) - len(text.bitext.source.values)
+        return {**text.artefact.counts, "words_more": more}
+
+    artefact = store.run(f"text-{text.name}-split", {"compounds": dataclasses.asdict(splitter.config)}, inputs, build)
+    return load_text(text.name, artefact)
+
+
+def save_text(folder: Path, bitext: Bitext, sides: tuple[TextSide, TextSide], rows: np.ndarray) -> None:
+    """Writes arrays and both sides; rows: as in `ComponentText`."""
     arrays = {
-        "source_values": prepared.bitext.source.values,
-        "source_offsets": prepared.bitext.source.offsets,
-        "target_values": prepared.bitext.target.values,
-        "target_offsets": prepared.bitext.target.offsets,
-        "rows": prepared.rows,
+        "source_values": bitext.source.values,
+        "source_offsets": bitext.source.offsets,
+        "target_values": bitext.target.values,
+        "target_offsets": bitext.target.offsets,
+        "rows": rows,
     }
     save_arrays(folder / ARRAYS, arrays)
-    prepared.source.save(folder, "source")
-    prepared.target.save(folder, "target")
+    for side, name in zip(sides, ("source", "target"), strict=True):
+        side.save(folder, name)
 
 
 def load_text(name: str, artefact: Artefact) -> ComponentText:
@@ -123,7 +152,7 @@ def merge_sides(sides: Sequence[TextSide]) -> TextSide:
         truecaser = Truecaser(dict(counts))
     has_typography = any(side.typography is not None for side in sides)
     typography = merge_typographies(side.typography for side in sides) if has_typography else None
-    return TextSide(sides[0].language, sides[0].config, vocabulary, truecaser, typography)
+    return TextSide(sides[0].language, sides[0].config, vocabulary, truecaser, typography, sides[-1].compounds)
 
 
 def _renumbered(parts: Sequence[Ragged], maps: Sequence[np.ndarray]) -> Ragged:

@@ -1,0 +1,57 @@
+"""A German compound that training text lacks is translated by its parts; where links are given nothing is cut."""
+
+import pytest
+
+from jaxsmt import load_model
+from jaxsmt.align.links import read_links, write_links
+from jaxsmt.common.files import write_text
+from jaxsmt.pipeline.commands.train import train
+from tests.pipeline.small_corpus import SMALL_SEARCH, train_config
+
+NOUNS = {"Server": "server", "Zertifikat": "certificate", "Daten": "data", "Bank": "bank", "Konto": "account"}
+SENTENCES = {
+    "Wo ist {}?": "where is {}?",
+    "{} ist neu.": "{} is new.",
+    "wir sehen {} oft.": "we often see {}.",
+    "{} fehlt hier.": "{} is missing here.",
+}
+NUM_PAIRS = len(NOUNS) * len(SENTENCES) + 1
+QUICK = ["align=ibm1", "align.ibm1_iterations=4", "lm=trigram", "mixture.weighting=equal", "links.export=true"]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """The overrides that name a component whose words are all frequent, but for one compound."""
+    pairs = [(own.format(de), other.format(en)) for own, other in SENTENCES.items() for de, en in NOUNS.items()]
+    pairs.append(("Datenbank ist neu.", "data bank is new."))
+    paths = [tmp_path / "train.de", tmp_path / "train.en"]
+    for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
+        write_text(path, "".join(line + "\n" for line in lines))
+    named = [f"+corpus.components.it.{side}={path}" for side, path in zip(("source", "target"), paths, strict=True)]
+    return ["corpus=files", "corpus.source_language=de", "corpus.language_check=false", *SMALL_SEARCH, *QUICK, *named]
+
+
+def test_an_unknown_compound_is_translated_by_its_parts(corpus, tmp_path):
+    train(train_config(tmp_path / "cut", corpus))
+    train(train_config(tmp_path / "whole", [*corpus, "text.compounds.rarer_than=0"]))
+    cut, whole = (load_model(tmp_path / name / "model") for name in ("cut", "whole"))
+    line = "wir sehen Serverzertifikat oft."
+    (found,) = cut.translate([line])
+    assert "server certificate" in found.text
+    assert not found.unknown
+    (copied,) = whole.translate([line])
+    assert "Serverzertifikat" in copied.text
+    (known,) = whole.translate(["Datenbank ist neu."])
+    assert not known.unknown  # a word that is whole is translated as it was seen
+    last = [read_links(tmp_path / name / "links" / "it.align")[NUM_PAIRS - 1][:, 0].max() for name in ("cut", "whole")]
+    assert last == [4, 3]  # source positions of the pair with the compound
+
+
+def test_given_links_count_words_that_are_whole(corpus, tmp_path):
+    train(train_config(tmp_path / "whole", [*corpus, "text.compounds.rarer_than=0"]))
+    given = tmp_path / "given.align"
+    write_links(given, read_links(tmp_path / "whole" / "links" / "it.align"))
+    train(train_config(tmp_path / "given", [*corpus, f"+links.files.it={given}"]))
+    model = load_model(tmp_path / "given" / "model").model
+    assert model.source.compounds is None
+    assert "Datenbank" in model.source.vocabulary.id_of
