@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.text.encoding import TextConfig, TextSide, load_side
-from jaxsmt.text.languages.compounds import LINKING, MOST_PARTS, CompoundConfig, CompoundSplitter, learn_compounds
+from jaxsmt.text.languages.compounds import (
+    LINKING,
+    MOST_LETTERS,
+    MOST_PARTS,
+    CompoundConfig,
+    CompoundSplitter,
+    learn_compounds,
+)
 from jaxsmt.text.preparing import prepare_bitext, split_side
 from jaxsmt.text.vocabulary import Vocabulary
 
@@ -65,6 +72,12 @@ def test_a_rare_compound_becomes_words_that_are_known():
 )
 def test_other_words_stay_whole(token):
     assert splitter().parts(token) == (token,)
+
+
+def test_what_is_too_long_for_a_word_stays_whole():
+    counts = {"a" * length: 9 for length in range(4, 40)}
+    assert len(splitter(counts).parts("a" * MOST_LETTERS)) == 3  # few long parts, or they would not reach its end
+    assert splitter(counts).parts("a" * 100_000) == ("a" * 100_000,)
 
 
 def test_frequent_compounds_stay_whole():

@@ -28,6 +28,7 @@ LINKING = {
 }
 _VOWELS = "aeiouyäöü"  # which a linking n follows
 MOST_PARTS = 4
+MOST_LETTERS = 100  # what is longer is no word, and would take long
 _DIGITS = 9  # of a mean that are compared, so that the last bits of logarithms decide nothing
 
 
@@ -70,8 +71,10 @@ class CompoundSplitter:
         Of all ways to cut it the one whose parts have the largest geometric mean of counts; of equals that with fewer
         parts, then the one that comes first in the alphabet. Parts have their most frequent form.
         """
+        if not self._may_be_cut(token):
+            return (token,)
         if token not in self._found:
-            self._found[token] = self._cut(token) if self._may_be_cut(token) else (token,)
+            self._found[token] = self._cut(token)
         return self._found[token]
 
     def cut(self, tokens: Iterable[str]) -> list[str]:
@@ -100,8 +103,8 @@ class CompoundSplitter:
 
     def _may_be_cut(self, token: str) -> bool:
         """Letters alone, of which only the first may be a capital: names of programs have others inside."""
-        is_long = len(token) >= 2 * self.config.part_length
-        is_word = is_long and token.isalpha() and token[1:] == token[1:].lower()
+        has_length = 2 * self.config.part_length <= len(token) <= MOST_LETTERS
+        is_word = has_length and token.isalpha() and token[1:] == token[1:].lower()
         return is_word and self.totals[token.lower()] < self.config.rarer_than
 
     def _cut(self, token: str) -> tuple[str, ...]:
