@@ -14,8 +14,8 @@ from jaxsmt.adapt.clusters.clustering import (
     format_table,
     load_clusters,
 )
-from jaxsmt.adapt.clusters.entropies import build_entropy_model, load_entropy_model
-from jaxsmt.adapt.clusters.estimation import estimate_entropy_model
+from jaxsmt.adapt.clusters.entropies import load_entropy_model
+from jaxsmt.adapt.clusters.estimation import build_entropy_model, estimate_entropy_model
 from jaxsmt.adapt.clusters.labels import Labels, make_labels
 from jaxsmt.adapt.clusters.plots import plot_clusters, project
 from jaxsmt.common.errors import UserError

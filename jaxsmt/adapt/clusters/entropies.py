@@ -4,7 +4,7 @@ Sennrich, Schwenk and Aransa 2013, section 4.1. All D models are one union autom
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +12,9 @@ import numpy as np
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
-from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.lm.automaton import Automaton, load_automaton, save_automaton, to_device
-from jaxsmt.lm.model import Lm
 from jaxsmt.lm.scoring import sentence_entropies
-from jaxsmt.lm.union import build_union_automaton
 from jaxsmt.text.vocabulary import Vocabulary, load_vocabulary
 
 FORMAT_VERSION = 1
@@ -72,16 +69,3 @@ def load_entropy_model(folder: str | Path) -> EntropyModel:
     if version != FORMAT_VERSION or len(components) != automaton.num_models:
         raise UserError(f"'{path}' is not an entropy model of this version: delete its folder and run train.py again")
     return EntropyModel(components, to_device(automaton), load_vocabulary(path.with_name(VOCABULARY)))
-
-
-def build_entropy_model(lms: Mapping[str, Lm]) -> EntropyModel:
-    """The entropy model of given language models, by the names of their components.
-
-    Models that know few words give each unknown word much: estimate them with one `pad_vocabulary`
-    (`estimate_entropy_model` does), or their entropies do not compare.
-    """
-    if not lms:
-        raise UserError("there is no language model to compute entropies with: give one per component")
-    automaton, vocabulary = build_union_automaton(list(lms.values()), rest_costs=False)
-    log.info("entropy model: %d components, %d words", len(lms), len(vocabulary.words))
-    return EntropyModel(tuple(lms), to_device(automaton), vocabulary)
