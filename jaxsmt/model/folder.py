@@ -9,7 +9,7 @@ osm/                         the union of the operation sequence models, if it h
 clusters/                    how sentences without a label get one, if the model has clusters
 labels/                      how text without a label gets that of the nearest development set, if it has several
 adaptation/                  what the model was adapted by, if it was: see jaxsmt.model.adaptation
-source.* target.*            text settings and truecaser of either language, and what they know of its compounds
+source.* target.*            text settings and truecaser of either language, and what they know of rare words
 manifest.json                size and sha256 of every file
 """
 
@@ -36,7 +36,7 @@ from jaxsmt.text.vocabulary import Vocabulary
 from jaxsmt.tm.component import load_component
 from jaxsmt.tm.gathering.components import RuleTables
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 SETTINGS, COMPONENTS, CLUSTERS, ADAPTATION = "model.json", "components", "clusters", "adaptation"
 OPERATIONS, LABELS = "osm", "labels"
 SIDES = ("source", "target")

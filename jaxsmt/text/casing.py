@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.common.files import write_text
+from jaxsmt.text.languages.forms import load_forms, most_frequent_forms, save_forms
 from jaxsmt.text.tokenising import JOINER, SPACER
 
 CASES = ("none", "lower", "true")
@@ -52,11 +52,7 @@ class Truecaser:
     @cached_property
     def best(self) -> dict[str, str]:
         """For each lowercased word its most frequent form; of equals the last in code-point order: lower case."""
-        best: dict[str, tuple[int, str]] = {}
-        for form, count in self.counts.items():
-            key = form.lower()
-            best[key] = max(best.get(key, (0, "")), (count, form))
-        return {key: form for key, (_, form) in best.items()}
+        return most_frequent_forms(self.counts)
 
     def form(self, token: str, initial: bool) -> str:
         """The token as it is written inside a sentence; tokens never seen there stay as they are."""
@@ -70,7 +66,7 @@ class Truecaser:
 
     def save(self, path: str | Path) -> None:
         """One form and its count a line, separated by a tab, in code-point order."""
-        write_text(path, "".join(f"{form}\t{self.counts[form]}\n" for form in sorted(self.counts)))
+        save_forms(path, self.counts)
 
 
 def load_truecaser(path: str | Path) -> Truecaser:
@@ -78,13 +74,7 @@ def load_truecaser(path: str | Path) -> Truecaser:
     path = Path(path)
     if not path.is_file():
         raise UserError(f"truecaser '{path}' does not exist: the model folder is incomplete, run train.py again")
-    counts = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1], 1):
-        form, _, count = line.rpartition("\t")
-        if not (form and count.isdecimal()):
-            raise UserError(f"truecaser '{path}' line {number} is not 'word<tab>count': make it again with train.py")
-        counts[form] = int(count)
-    return Truecaser(counts)
+    return Truecaser(load_forms(path, "truecaser"))
 
 
 def capitalise(token: str) -> str:

@@ -13,7 +13,7 @@ from jaxsmt.common.ragged import Ragged, ragged_from_rows
 from jaxsmt.common.settings import SettingError, from_values
 from jaxsmt.text import casing
 from jaxsmt.text.casing import Truecaser
-from jaxsmt.text.languages.compounds import CompoundConfig, CompoundSplitter, load_compounds
+from jaxsmt.text.languages.rare_words import RareWords, RareWordsConfig, load_rare_words
 from jaxsmt.text.languages.segmenters import check_segmenters, segmenter_of
 from jaxsmt.text.normalise import NormaliseConfig, Normaliser, make_normaliser
 from jaxsmt.text.tokenising import JOINER, Tokeniser, tokeniser_for
@@ -33,7 +33,7 @@ class TextConfig:
     recase: whether output starts with a capital where the input did ('lower' and 'true' only).
     typography: whether output has the quotes, apostrophes, hyphens and spaces of the target text, where `normalise` or
       cutting into tokens made them plain; off where text is not tokenised.
-    compounds: which rare words of the source language are cut into others; none where text is not tokenised.
+    rare_words: which rare words of the source language are rewritten as others; none where text is not tokenised.
     clean: False keeps every pair, as development and test sets need it; the three limits then do nothing.
     max_length: tokens on either side at most; None for no limit.
     max_ratio: the longer side has at most this many times the tokens of the shorter one; None for no limit.
@@ -48,7 +48,7 @@ class TextConfig:
     recase: bool = True
     normalise: NormaliseConfig = field(default_factory=NormaliseConfig)
     typography: bool = True
-    compounds: CompoundConfig = field(default_factory=CompoundConfig)
+    rare_words: RareWordsConfig = field(default_factory=RareWordsConfig)
     clean: bool = True
     max_length: int | None = 100
     max_ratio: float | None = 9.0
@@ -77,7 +77,7 @@ class TextSide:
     vocabulary: Vocabulary
     truecaser: Truecaser | None = None  # with case 'true' only
     typography: Typography | None = None  # of a target language only, if it is wished
-    compounds: CompoundSplitter | None = None  # of a source language that has them, if it is wished
+    rare_words: RareWords | None = None  # of a source language only, if it is wished
 
     @property
     def _normaliser(self) -> Normaliser:
@@ -94,7 +94,7 @@ class TextSide:
     def preprocess(self, text: str) -> list[str]:
         """The tokens of one line of raw text, as the model knows them."""
         tokens = self._cased(self._cut(text))
-        return tokens if self.compounds is None else self.compounds.cut(tokens)
+        return tokens if self.rare_words is None else self.rare_words.rewrite(tokens)
 
     def exact_tokens(self, text: str) -> list[str]:
         """The tokens of one line with the quotes, apostrophes and dashes that it has; `matched` undoes it."""
@@ -106,7 +106,7 @@ class TextSide:
         tokens = self._cased(cuts)
         visible = self._tokeniser.without_marks(self._normaliser.visible(text))
         if not self.config.tokenise or self._normaliser.plain(visible) == visible:
-            return self._in_parts(tokens, tokens)
+            return self._rewritten(tokens, tokens)
         plain, letters = self._tokeniser.plain, "".join(visible.split())
         exact, place = [], 0
         for cut, token in zip(cuts, tokens, strict=True):
@@ -114,13 +114,13 @@ class TextSide:
             seen = letters[place : place + len(form)]
             exact.append(self._tokeniser.with_form(token, _with_marks_of(plain(token), form, seen)))
             place += len(form)
-        return self._in_parts(tokens, exact)
+        return self._rewritten(tokens, exact)
 
-    def _in_parts(self, tokens: list[str], exact: list[str]) -> tuple[list[str], list[str]]:
-        """Both with rare compounds cut, which have letters alone and so no other exact form."""
-        if self.compounds is None:
+    def _rewritten(self, tokens: list[str], exact: list[str]) -> tuple[list[str], list[str]]:
+        """Both with rare words rewritten; a word that becomes another one alone keeps its exact form."""
+        if self.rare_words is None:
             return tokens, exact
-        parts = [self.compounds.parts(token) for token in tokens]
+        parts = [self.rare_words.rewritten(token) for token in tokens]
         kept = [own if len(own) > 1 else (form,) for own, form in zip(parts, exact, strict=True)]
         return [part for own in parts for part in own], [part for own in kept for part in own]
 
@@ -167,15 +167,15 @@ class TextSide:
         return "".join(restored)
 
     def save(self, folder: str | Path, name: str) -> None:
-        """Writes `<name>.json`, `.vocabulary.txt`, and what it has of `.truecase`, `.typography`, `.compounds.tsv`."""
+        """Writes `<name>.json`, `.vocabulary.txt`, and and what it has of truecasing, typography and rare words."""
         folder = Path(folder)
         self.vocabulary.save(folder / f"{name}.vocabulary.txt")
         if self.truecaser:
             self.truecaser.save(folder / f"{name}.truecase.tsv")
         if self.typography is not None:
             self.typography.save(folder / f"{name}.typography.tsv")
-        if self.compounds is not None:
-            self.compounds.save(folder / f"{name}.compounds.tsv")
+        if self.rare_words is not None:
+            self.rare_words.save(folder, name)
         settings = {"language": self.language, "config": dataclasses.asdict(self.config)}
         write_text(folder / f"{name}.json", json.dumps(settings, indent=1, sort_keys=True) + "\n")
 
@@ -191,9 +191,8 @@ def load_side(folder: str | Path, name: str) -> TextSide:
     vocabulary = load_vocabulary(path.with_name(f"{name}.vocabulary.txt"))
     habits = path.with_name(f"{name}.typography.tsv")
     typography = load_typography(habits) if habits.is_file() else None
-    parts = path.with_name(f"{name}.compounds.tsv")
-    compounds = load_compounds(parts, settings["language"], config.compounds) if parts.is_file() else None
-    return TextSide(settings["language"], config, vocabulary, truecaser, typography, compounds)
+    rare_words = load_rare_words(path.parent, name, settings["language"], config.rare_words)
+    return TextSide(settings["language"], config, vocabulary, truecaser, typography, rare_words)
 
 
 def _with_marks_of(cased: str, form: str, seen: str) -> str:

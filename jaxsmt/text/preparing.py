@@ -9,6 +9,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.cleaning import KEPT, Counts
 from jaxsmt.text.encoding import TextConfig, TextSide, cutter
-from jaxsmt.text.languages.compounds import CompoundSplitter
+from jaxsmt.text.languages.rare_words import RareWords
 from jaxsmt.text.reading_tasks import ReadingRules, TokenTable, TypeTable, read_by_tasks, read_tokens
 from jaxsmt.text.typography import Typography
 from jaxsmt.text.vocabulary import NUM_RESERVED, UNKNOWN, Vocabulary, build_vocabulary
@@ -31,6 +32,7 @@ class PreparedText:
     """A bitext as ids with both its languages.
 
     rows: [R] int64, the place of each pair in the input (from 0): external alignments are matched by it.
+    origins: as in `Rewritten`, if rare words were rewritten.
     """
 
     bitext: Bitext
@@ -38,6 +40,15 @@ class PreparedText:
     target: TextSide
     rows: np.ndarray
     counts: Counts
+    origins: np.ndarray | None = None
+
+
+class Rewritten(NamedTuple):
+    """Rows of numbered words; origins: [T] int32 which of the tokens of its line, before that, each stands for."""
+
+    rows: Ragged
+    forms: list[str]
+    origins: np.ndarray
 
 
 def prepare_bitext(
@@ -67,11 +78,12 @@ def prepare_bitext(
     text.counts.add(KEPT, len(text.rows))
     text.counts.report(name)
     source, target = sides or (None, None)
-    source_ids, source = _finish(text.sides[0], languages[0], config, source)
-    target_ids, target = _finish(text.sides[1], languages[1], config, target)
+    source_ids, source, origins = _finish(text.sides[0], languages[0], config, source)
+    target_ids, target, _ = _finish(text.sides[1], languages[1], config, target)
     if learns_typography:
         target = dataclasses.replace(target, typography=Typography({name: dict(text.marks)}))
-    return PreparedText(Bitext(source_ids, target_ids), source, target, np.array(text.rows, np.int64), text.counts)
+    rows = np.array(text.rows, np.int64)
+    return PreparedText(Bitext(source_ids, target_ids), source, target, rows, text.counts, origins)
 
 
 def _measured(pairs: Iterable[tuple[str, str]]) -> tuple[Iterable[tuple[str, str]], bool]:
@@ -86,16 +98,16 @@ def prepare_lines(lines: Iterable[str], config: TextConfig, language: str) -> tu
     tokens, cut = TokenTable(), cutter(language, config)
     for line in track(lines, "preparing text"):
         tokens.add(cut(line))
-    return _finish(tokens, language, config, None)
+    return _finish(tokens, language, config, None)[:2]
 
 
 def _finish(
     tokens: TokenTable, language: str, config: TextConfig, side: TextSide | None
-) -> tuple[Ragged, TextSide]:
-    """Cases and numbers the tokens; with the given side's vocabulary and truecaser, or new ones."""
+) -> tuple[Ragged, TextSide, np.ndarray | None]:
+    """Cases and numbers the tokens; with the given side's vocabulary and truecaser, or new ones. Also their origins."""
     rows = Ragged(np.array(tokens.values, np.int32), offsets_of(np.array(tokens.lengths, np.int64)))
     forms = list(tokens.types)
-    truecaser = None
+    truecaser = origins = None
     if config.case == "lower":
         rows, forms = _map_forms(rows, [[form.lower() for form in forms]])
     elif config.case == "true":
@@ -106,29 +118,32 @@ def _finish(
         rows, forms = _map_forms(rows, both, initial)
     if side is None:
         side = TextSide(language, config, _vocabulary_of(rows, forms), truecaser)
-    elif side.compounds is not None:
-        rows, forms = in_parts(rows, forms, side.compounds)
+    elif side.rare_words is not None:
+        rows, forms, origins = rewritten_forms(rows, forms, side.rare_words)
     ids = np.array([side.vocabulary.id_of.get(form, UNKNOWN) for form in forms], np.int32)
-    return Ragged(ids[rows.values] if len(ids) else rows.values, rows.offsets), side
+    return Ragged(ids[rows.values] if len(ids) else rows.values, rows.offsets), side, origins
 
 
-def split_side(ids: Ragged, side: TextSide, compounds: CompoundSplitter) -> tuple[Ragged, TextSide]:
-    """A training text with rare compounds cut; its side has the words that are left, and the splitter.
+def rewritten_side(ids: Ragged, side: TextSide, rare_words: RareWords) -> tuple[Ragged, TextSide, np.ndarray]:
+    """A training text with rare words rewritten; its side has the words that are left, and knows how. Also origins.
 
     ids: all of them of words of the side.
     """
-    rows, forms = in_parts(Ragged(ids.values - NUM_RESERVED, ids.offsets), side.vocabulary.words, compounds)
-    side = dataclasses.replace(side, vocabulary=_vocabulary_of(rows, forms), compounds=compounds)
+    numbered = Ragged(ids.values - NUM_RESERVED, ids.offsets)
+    rows, forms, origins = rewritten_forms(numbered, side.vocabulary.words, rare_words)
+    side = dataclasses.replace(side, vocabulary=_vocabulary_of(rows, forms), rare_words=rare_words)
     numbers = np.array([side.vocabulary.id_of.get(form, UNKNOWN) for form in forms], np.int32)
-    return Ragged(numbers[rows.values], rows.offsets), side
+    return Ragged(numbers[rows.values], rows.offsets), side, origins
 
 
-def in_parts(rows: Ragged, forms: Sequence[str], compounds: CompoundSplitter) -> tuple[Ragged, list[str]]:
-    """Rows of numbered forms with rare compounds cut, and the forms of their new numbers."""
+def rewritten_forms(rows: Ragged, forms: Sequence[str], rare_words: RareWords) -> Rewritten:
+    """Rows of numbered forms with rare words rewritten, and the forms of their new numbers."""
     table = TypeTable()
-    parts = ragged_from_rows([[table[part] for part in compounds.parts(form)] for form in forms])
+    parts = ragged_from_rows([[table[part] for part in rare_words.rewritten(form)] for form in forms])
     cut = parts.take(rows.values)
-    return Ragged(cut.values, cut.offsets[rows.offsets]), list(table)
+    place = np.arange(len(rows.values)) - rows.offsets[rows.row_index]
+    origins = np.repeat(place, cut.lengths).astype(np.int32)
+    return Rewritten(Ragged(cut.values, cut.offsets[rows.offsets]), list(table), origins)
 
 
 def _map_forms(rows: Ragged, variants: list[list[str]], which: np.ndarray | None = None) -> tuple[Ragged, list[str]]:

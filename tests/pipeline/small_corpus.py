@@ -19,6 +19,7 @@ SMALL_SEARCH = (
     *(f"search.stack.{option}" for option in ("kept=20", "spans=48", "scored=64")),
     *(f"search.beam.{option}" for option in ("kept=8", "rules=24", "expanded=16", "neighbours=24")),
 )
+WORDS_AS_THEY_ARE = tuple(f"text.rare_words.{kind}=0" for kind in ("compounds", "hyphens", "forms"))
 QUICK_MERT = ("tune=mert", *(f"tune.{option}" for option in LITTLE_MERT), "nbest_size=20")
 
 

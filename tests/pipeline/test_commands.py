@@ -17,7 +17,7 @@ from jaxsmt.pipeline.commands.lm import lm
 from jaxsmt.pipeline.main import COMMANDS
 from jaxsmt.pipeline.terminal.help import REFUSED, command_help, overview
 from tests.conftest import REPOSITORY
-from tests.pipeline.small_corpus import SMALL_SEARCH, compose_config, write_corpus
+from tests.pipeline.small_corpus import SMALL_SEARCH, WORDS_AS_THEY_ARE, compose_config, write_corpus
 
 PREPARED = ["text=truecase", "text.clean=true"]
 LANGUAGES = ["source_language=fr", "target_language=en"]
@@ -55,7 +55,7 @@ def folder(tmp_path_factory):
     (folder / "conf" / "corpus").mkdir(parents=True)
     (folder / "conf" / "corpus" / "mine.yaml").write_text(MINE)
     exports = ["links.export=true", "tm.export=true", "lm.export=true"]
-    quick = ["align=ibm1", "lm=trigram", "translate=[dev]", *SMALL_SEARCH]
+    quick = ["align=ibm1", "lm=trigram", "translate=[dev]", *SMALL_SEARCH, *WORDS_AS_THEY_ARE]
     printed = output(folder, "train", "corpus=mine", *quick, *exports)
     assert "Translation" in printed
     return folder

@@ -135,6 +135,7 @@ def test_samples_are_lines_of_the_run_and_hostile_text_does_nothing(folder, page
 
 def test_explanations_tell_the_translation(folder, page):
     model = open_model(folder / "model")
+    rewritten = model.source.rare_words.rewritten  # words that are copied are told as the model knows them
     cards = page.one("section", id="samples").all("article")
     num_pieces = 0
     for card in cards:
@@ -145,7 +146,8 @@ def test_explanations_tell_the_translation(folder, page):
             assert heads == ["words", "source", "target", "seen in", "rule", "LM"]
             target = [word for row in rows for word in row[2].split() if row[2] != "(nothing)"]
             output = shown[way].text(without=("del",))
-            assert target == [word.lower() if word not in target else word for word in model.target.preprocess(output)]
+            words = [word.lower() if word not in target else word for word in model.target.preprocess(output)]
+            assert all(word == own or own in rewritten(word) for own, word in zip(target, words, strict=True))
             num_pieces += len(rows)
     assert num_pieces > len(cards)
 

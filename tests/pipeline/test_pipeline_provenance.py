@@ -13,10 +13,10 @@ from jaxsmt.pipeline.commands.train import train
 from jaxsmt.search.nbest.moses import MOSES_NAMES
 from jaxsmt.tm.provenance import Provenance
 from jaxsmt.tune.nbest import read_nbest
-from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, compose_config, write_corpus
+from tests.pipeline.small_corpus import ENOUGH_TO_TUNE, WORDS_AS_THEY_ARE, compose_config, write_corpus
 
 QUICK = ["align=ibm1", "align.ibm1_iterations=2", "lm=trigram", "translate=[test]", "all_ways=false"]
-QUICK += ["nbest_size=20", "loop.max_iterations=2"]
+QUICK += ["nbest_size=20", "loop.max_iterations=2", *WORDS_AS_THEY_ARE]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from jaxsmt.text.reading import BitextSource
 from jaxsmt.text.vocabulary import PAD
 from jaxsmt.tm.features import union_features
 from tests.conftest import REPOSITORY
-from tests.pipeline.small_corpus import NUM_PAIRS, files_below, train_config, write_corpus
+from tests.pipeline.small_corpus import NUM_PAIRS, WORDS_AS_THEY_ARE, files_below, train_config, write_corpus
 
 QUICK = ["align=ibm1", "align.ibm1_iterations=2", "lm=trigram"]
 
@@ -79,7 +79,7 @@ def test_a_component_is_added_without_making_the_others_again(tmp_path):
 
 def test_links_go_out_and_come_back(tmp_path):
     corpus = write_corpus(tmp_path / "corpus")
-    train(train_config(tmp_path / "first", [*corpus, *QUICK, "links.export=true"]))
+    train(train_config(tmp_path / "first", [*corpus, *QUICK, *WORDS_AS_THEY_ARE, "links.export=true"]))
     folder = tmp_path / "first" / "links"
     assert {path.name for path in folder.iterdir()} == {
         f"{name}.align" for name in ("kitchen", "travel", "dev.kitchen", "dev.travel")
@@ -87,7 +87,7 @@ def test_links_go_out_and_come_back(tmp_path):
     assert len(read_links(folder / "dev.travel.align")) == 8
     files = [f"+links.files.{name}={folder / name}.align" for name in ("kitchen", "travel")]
     files += [f"+links.development.{name}={folder / f'dev.{name}'}.align" for name in ("kitchen", "travel")]
-    train(train_config(tmp_path / "second", [*corpus, *files, "lm=trigram"]))
+    train(train_config(tmp_path / "second", [*corpus, *files, *WORDS_AS_THEY_ARE, "lm=trigram"]))
     assert files_below(tmp_path / "first" / "model") == files_below(tmp_path / "second" / "model")
 
 

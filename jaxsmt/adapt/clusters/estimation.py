@@ -28,6 +28,7 @@ def estimate_entropy_model(
     config = dataclasses.replace(config, pad_vocabulary=padding, rest_costs=False)
     return build_entropy_model({name: estimate_lm(*text, config) for name, text in texts.items()})
 
+
 def build_entropy_model(lms: Mapping[str, Lm]) -> EntropyModel:
     """The entropy model of given language models, by the names of their components.
 

@@ -10,7 +10,7 @@ from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import track
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.pipeline.checking.languages import check_language
-from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, split_compounds, text_stage
+from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, rewrite_rare_words, text_stage
 from jaxsmt.pipeline.store import Store
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.checking.folding import LinesOfText
@@ -68,7 +68,7 @@ def survey(
             texts.append(text_stage(store, name, spec, config))
         except UserError as error:
             problems.append(_told(f"corpus.{COMPONENTS}.{name}", error))
-    texts = split_compounds(store, texts, config)
+    texts = rewrite_rare_words(store, texts, config)
     components = [_component(text, sources[COMPONENTS][text.name]) for text in texts]
     sets: list[SurveyedText] = []
     others = [(part, name, spec) for part in sources if part != COMPONENTS for name, spec in sources[part].items()]

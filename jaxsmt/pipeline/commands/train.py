@@ -51,7 +51,7 @@ from jaxsmt.pipeline.stages.lms import LmMixture, LmText, export_lms, lm_feature
 from jaxsmt.pipeline.stages.mixing import develop
 from jaxsmt.pipeline.stages.tables import export_components, imported_components
 from jaxsmt.pipeline.stages.target_clusters import target_cluster_stage
-from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, split_compounds, text_stage
+from jaxsmt.pipeline.stages.texts import ComponentText, merge_sides, rewrite_rare_words, text_stage
 from jaxsmt.pipeline.stages.tuning import ListsConfig, TuningTask, check_augmented
 from jaxsmt.pipeline.store import Artefact, Store, StoreConfig
 from jaxsmt.pipeline.terminal.ending import show_ending
@@ -93,7 +93,7 @@ def trained(config: DictConfig, tasks: TaskRunner | None, watch_fn: WatchFn | No
     store = opened_store(config, tasks)
     texts = [text_stage(store, name, spec, chosen.text) for name, spec in sources["components"].items()]
     if not (chosen.links.files or chosen.links.development):  # which count words that are whole
-        texts = split_compounds(store, texts, chosen.text)
+        texts = rewrite_rare_words(store, texts, chosen.text)
     links = links_stage(store, texts, chosen.align, chosen.links)
     components = component_stages(store, texts, links, chosen, output_dir)
     sides = model_sides(config, chosen.text, texts)
@@ -108,8 +108,8 @@ def trained(config: DictConfig, tasks: TaskRunner | None, watch_fn: WatchFn | No
         show_lms(classes, "class language models")
     development = develop(store, sources["dev"], texts, links, chosen.links.development)
     if chosen.links.export:
-        of_dev = {f"dev.{part.name}": part.links for part in development if part.links}
-        export_links(output_dir / "links", links | of_dev)
+        of_dev = {part.text.name: (part.text, part.links) for part in development if part.links}
+        export_links(output_dir / "links", {text.name: (text, links[text.name]) for text in texts} | of_dev)
     weights, osm_weight = weights_without_operations(chosen.weights, chosen.lm, len(lms))
     draft = first_draft(sides, components, mixture, lms, chosen.search, weights)
     draft = draft.for_lines(lines_to_translate(sources, config.translate))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxsmt.align.likeness import likeness_prior
-from jaxsmt.align.links import check_links, read_links, write_links
+from jaxsmt.align.links import check_links, make_links, read_links, write_links
 from jaxsmt.align.model import AlignConfig, load_aligner, save_aligner
 from jaxsmt.align.training import align, train_and_align
 from jaxsmt.common.arrays import open_arrays, save_arrays
@@ -96,10 +96,19 @@ def development_links(
     return found | {name: links_by_aligner(store, text, aligners.get(name) or first) for name, text in rest.items()}
 
 
-def export_links(folder: Path, links: Mapping[str, TextLinks]) -> None:
-    """Writes <folder>/<name>.align in Pharaoh format."""
-    for name, part in links.items():
-        write_links(folder / f"{name}.align", part.links)
+def export_links(folder: Path, links: Mapping[str, tuple[ComponentText, TextLinks]]) -> None:
+    """Writes <folder>/<name>.align in Pharaoh format, of the words that a line has before rare ones are rewritten."""
+    for name, (text, part) in links.items():
+        write_links(folder / f"{name}.align", _of_original_words(text, part.links))
+
+
+def _of_original_words(text: ComponentText, links: Ragged) -> Ragged:
+    """Links of a text with its source words as they were before rare ones were rewritten."""
+    if text.origins is None:
+        return links
+    row = links.row_index
+    source = text.origins[text.bitext.source.offsets[row] + links.values[:, 0]]
+    return make_links(row, source, links.values[:, 1], len(links))
 
 
 def _trained_groups(

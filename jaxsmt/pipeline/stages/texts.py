@@ -18,8 +18,8 @@ from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.casing import Truecaser
 from jaxsmt.text.encoding import TextConfig, TextSide, load_side
-from jaxsmt.text.languages.compounds import CompoundSplitter, learn_compounds
-from jaxsmt.text.preparing import prepare_bitext, split_side
+from jaxsmt.text.languages.rare_words import RareWords, learn_rare_words
+from jaxsmt.text.preparing import prepare_bitext, rewritten_side
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.typography import merge_typographies
 from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary, merge_vocabularies
@@ -37,6 +37,7 @@ class ComponentText:
     source: TextSide
     target: TextSide
     rows: np.ndarray  # [R] int64: the place of each pair in the input
+    origins: np.ndarray | None = None  # of source words, if rare ones were rewritten: see `Rewritten`
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def text_stage(
         if not len(prepared.bitext):
             files = ", ".join(spec.files)
             raise UserError(f"component '{name}' has no usable sentence pair ({files}): check the files")
-        save_text(folder, prepared.bitext, (prepared.source, prepared.target), prepared.rows)
+        sides_of_text = prepared.source, prepared.target
+        save_text(folder, prepared.bitext, sides_of_text, prepared.rows, prepared.origins)
         return {"sentence_pairs": len(prepared.bitext), "cleaning": prepared.counts.table}
 
     inputs = {f"file {number}": fingerprint_input(path) for number, path in enumerate(spec.files)}
@@ -77,36 +79,43 @@ def text_stage(
     return load_text(name, artefact)
 
 
-def split_compounds(store: Store, texts: Sequence[ComponentText], config: TextConfig) -> list[ComponentText]:
-    """The components' texts with rare compounds of the source language cut, learned from all of them together."""
-    if not texts or not config.tokenise or not config.compounds.applies_to(texts[0].source.language):
+def rewrite_rare_words(store: Store, texts: Sequence[ComponentText], config: TextConfig) -> list[ComponentText]:
+    """The components' texts with rare words of the source language rewritten, as all of them together say."""
+    if not (texts and config.tokenise and config.rare_words.for_language(texts[0].source.language).most):
         return list(texts)
     sides = [(text.source.vocabulary, text.bitext.source) for text in texts]
     counted = [
         (words.words, np.bincount(ids.values, minlength=len(words))[NUM_RESERVED:].tolist()) for words, ids in sides
     ]
-    splitter = learn_compounds(texts[0].source.language, config.compounds, counted)
+    rare_words = learn_rare_words(texts[0].source.language, config.rare_words, counted)
     inputs = {f"text {text.name}": text.artefact.fingerprint for text in texts}
-    return [_split_stage(store, text, splitter, inputs) for text in texts]
+    return [_rewriting_stage(store, text, rare_words, inputs) for text in texts]
 
 
-def _split_stage(
-    store: Store, text: ComponentText, splitter: CompoundSplitter, inputs: Mapping[str, str]
+def _rewriting_stage(
+    store: Store, text: ComponentText, rare_words: RareWords, inputs: Mapping[str, str]
 ) -> ComponentText:
     """One of them."""
 
     def build(folder: Path) -> Counts:
-        ids, source = split_side(text.bitext.source, text.source, splitter)
-        save_text(folder, Bitext(ids, text.bitext.target), (source, text.target), text.rows)
+        ids, source, origins = rewritten_side(text.bitext.source, text.source, rare_words)
+        save_text(folder, Bitext(ids, text.bitext.target), (source, text.target), text.rows, origins)
         more = len(ids.values) - len(text.bitext.source.values)
         return {**text.artefact.counts, "words_more": more}
 
-    artefact = store.run(f"text-{text.name}-split", {"compounds": dataclasses.asdict(splitter.config)}, inputs, build)
+    settings = {"rare_words": dataclasses.asdict(rare_words.config)}
+    artefact = store.run(f"text-{text.name}-rewritten", settings, inputs, build)
     return load_text(text.name, artefact)
 
 
-def save_text(folder: Path, bitext: Bitext, sides: tuple[TextSide, TextSide], rows: np.ndarray) -> None:
-    """Writes arrays and both sides; rows: as in `ComponentText`."""
+def save_text(
+    folder: Path,
+    bitext: Bitext,
+    sides: tuple[TextSide, TextSide],
+    rows: np.ndarray,
+    origins: np.ndarray | None = None,
+) -> None:
+    """Writes arrays and both sides; rows, origins: as in `ComponentText`."""
     arrays = {
         "source_values": bitext.source.values,
         "source_offsets": bitext.source.offsets,
@@ -114,6 +123,8 @@ def save_text(folder: Path, bitext: Bitext, sides: tuple[TextSide, TextSide], ro
         "target_offsets": bitext.target.offsets,
         "rows": rows,
     }
+    if origins is not None:
+        arrays["source_origins"] = origins
     save_arrays(folder / ARRAYS, arrays)
     for side, name in zip(sides, ("source", "target"), strict=True):
         side.save(folder, name)
@@ -127,7 +138,7 @@ def load_text(name: str, artefact: Artefact) -> ComponentText:
         Ragged(arrays["target_values"], arrays["target_offsets"]),
     )
     sides = load_side(artefact.folder, "source"), load_side(artefact.folder, "target")
-    return ComponentText(name, artefact, bitext, *sides, arrays["rows"])
+    return ComponentText(name, artefact, bitext, *sides, arrays["rows"], arrays.get("source_origins"))
 
 
 def join_texts(texts: Sequence[ComponentText]) -> JointText:
@@ -152,7 +163,7 @@ def merge_sides(sides: Sequence[TextSide]) -> TextSide:
         truecaser = Truecaser(dict(counts))
     has_typography = any(side.typography is not None for side in sides)
     typography = merge_typographies(side.typography for side in sides) if has_typography else None
-    return TextSide(sides[0].language, sides[0].config, vocabulary, truecaser, typography, sides[-1].compounds)
+    return TextSide(sides[0].language, sides[0].config, vocabulary, truecaser, typography, sides[-1].rare_words)
 
 
 def _renumbered(parts: Sequence[Ragged], maps: Sequence[np.ndarray]) -> Ragged:

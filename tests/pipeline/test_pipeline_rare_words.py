@@ -1,4 +1,4 @@
-"""A German compound that training text lacks is translated by its parts; where links are given nothing is cut."""
+"""Rare words are translated as words that training text has; where links are given nothing is rewritten."""
 
 import pytest
 
@@ -33,25 +33,29 @@ def corpus(tmp_path):
 
 def test_an_unknown_compound_is_translated_by_its_parts(corpus, tmp_path):
     train(train_config(tmp_path / "cut", corpus))
-    train(train_config(tmp_path / "whole", [*corpus, "text.compounds.rarer_than=0"]))
+    train(train_config(tmp_path / "whole", [*corpus, "text.rare_words.compounds=0"]))
     cut, whole = (load_model(tmp_path / name / "model") for name in ("cut", "whole"))
     line = "wir sehen Serverzertifikat oft."
     (found,) = cut.translate([line])
     assert "server certificate" in found.text
     assert not found.unknown
+    (other,) = cut.translate(["wir sehen Zertifikaten oft."])
+    assert "certificate" in other.text  # of another form of its word
+    assert not other.unknown
     (copied,) = whole.translate([line])
     assert "Serverzertifikat" in copied.text
     (known,) = whole.translate(["Datenbank ist neu."])
     assert not known.unknown  # a word that is whole is translated as it was seen
-    last = [read_links(tmp_path / name / "links" / "it.align")[NUM_PAIRS - 1][:, 0].max() for name in ("cut", "whole")]
-    assert last == [4, 3]  # source positions of the pair with the compound
+    links = [read_links(tmp_path / name / "links" / "it.align")[NUM_PAIRS - 1].tolist() for name in ("cut", "whole")]
+    assert links[0] == [[0, 0], [0, 1], [1, 2], [2, 3], [3, 4]]  # of the words of the line, the compound one of them
+    assert max(source for source, _ in links[1]) == 3
 
 
 def test_given_links_count_words_that_are_whole(corpus, tmp_path):
-    train(train_config(tmp_path / "whole", [*corpus, "text.compounds.rarer_than=0"]))
+    train(train_config(tmp_path / "whole", [*corpus, "text.rare_words.compounds=0"]))
     given = tmp_path / "given.align"
     write_links(given, read_links(tmp_path / "whole" / "links" / "it.align"))
     train(train_config(tmp_path / "given", [*corpus, f"+links.files.it={given}"]))
     model = load_model(tmp_path / "given" / "model").model
-    assert model.source.compounds is None
+    assert model.source.rare_words is None
     assert "Datenbank" in model.source.vocabulary.id_of
