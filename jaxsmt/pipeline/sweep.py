@@ -66,7 +66,7 @@ def sweep_report(
 
     compared: what `compare_sweep` found, where that is known already.
     """
-    if len(_group(sweep_jobs(folder))) < 2:
+    if len(sweep_jobs(folder)) < 2:
         return ""
     found = compare_sweep(folder, config, groups) if compared is None else compared
     text = "\n".join(f"{title}\n{comparison_table(results)}" for title, results in found.items())
