@@ -15,7 +15,10 @@ from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.translating.conversation import Conversation
 from jaxsmt.pipeline.translating.session import Session
 from jaxsmt.pipeline.translating.warming import COMMON_LENGTHS, Warming
+from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.text.streams import read_lines
+from jaxsmt.tm.features import _mixed_features, _mixed_tables
+from jaxsmt.tm.reordering import _log_orientations
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import COMPONENTS, compose_config, train_config, write_corpus
 
@@ -37,7 +40,8 @@ def talk(model_dir):
     found = Conversation(
         Session(config, loaded.translator), chosen_labeller(config, loaded.model), said.append, said.append
     )
-    return loaded, found, said
+    yield loaded, found, said
+    found.warming.stop()
 
 
 def test_a_line_is_answered_as_the_library_does(talk):
@@ -92,10 +96,33 @@ def test_what_is_not_known_is_said_and_goes_on(talk):
 def test_lines_of_a_common_length_find_their_kernels(talk):
     _, conversation, _ = talk
     warming = Warming()
-    warming.start(conversation.session, conversation.labeller).join()
+    warming.start(conversation.session, conversation.labeller)
+    warming.wait_for_all()
     assert [warming.wait(num) is warming.busy[size] for num, size in ((1, 24), (24, 24), (25, 48))] == [True] * 3
     with warming.wait(max(COMMON_LENGTHS) + 1):  # nothing to wait for
         conversation.hear(LINES[0])
+
+
+def test_nothing_is_traced_for_a_line_that_was_prepared_for(talk):
+    _, conversation, _ = talk
+    kernels = (fill_stacks, _mixed_tables, _mixed_features, _log_orientations)
+    for command in (":domain travel", ":nbest 3"):
+        conversation.hear(command)
+        conversation.warm()
+        conversation.warming.wait_for_all()
+        before = [kernel._cache_size() for kernel in kernels]
+        for line in LINES:
+            conversation.hear(line)
+        assert [kernel._cache_size() for kernel in kernels] == before
+
+
+def test_lists_are_prepared_for_when_they_are_first_asked_for(talk):
+    _, conversation, _ = talk
+    for command, num in ((":domain none", 0), (":explain", 1), (":nbest 2", 1), (":explain", 1), (":nbest 0", 1)):
+        conversation.hear(command)
+        assert len(conversation.warming.threads) == num
+    conversation.hear(":nbest 4")
+    assert len(conversation.warming.threads) == 2
 
 
 def test_a_text_finds_its_own_domain(model_dir, tmp_path, caplog):
