@@ -149,6 +149,14 @@ def test_a_text_finds_its_own_domain(model_dir, tmp_path, caplog):
     assert loaded.model.finder.labels_of([[]]) == ["kitchen"]  # it says nothing: the first
 
 
+def test_nothing_is_said_of_a_text_without_lines(model_dir, tmp_path, caplog):
+    write_text(tmp_path / "in", "")
+    with caplog.at_level("INFO", "jaxsmt"):
+        decode(compose_config("decode", [f"model_dir={model_dir}", f"input={tmp_path}/in", f"output={tmp_path}/out"]))
+    assert (tmp_path / "out").read_text() == ""
+    assert [record.getMessage().split(" in ")[0] for record in caplog.records] == ["0 lines"]
+
+
 def command(model_dir, *options):
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONUTF8": "1"}
     arguments = [sys.executable, "-m", "jaxsmt.pipeline.main", "decode", f"model_dir={model_dir}", *options]
