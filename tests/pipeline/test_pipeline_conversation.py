@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -155,6 +156,15 @@ def test_nothing_is_said_of_a_text_without_lines(model_dir, tmp_path, caplog):
         decode(compose_config("decode", [f"model_dir={model_dir}", f"input={tmp_path}/in", f"output={tmp_path}/out"]))
     assert (tmp_path / "out").read_text() == ""
     assert [record.getMessage().split(" in ")[0] for record in caplog.records] == ["0 lines"]
+
+
+def test_empty_lines_are_of_no_kind(model_dir, tmp_path, caplog):
+    write_text(tmp_path / "in", f"\n{LINES[0]}\n\n\n")
+    with caplog.at_level("INFO", "jaxsmt"):
+        decode(compose_config("decode", [f"model_dir={model_dir}", f"input={tmp_path}/in", f"output={tmp_path}/out"]))
+    assert len((tmp_path / "out").read_text().splitlines()) == 4
+    (told,) = [record.getMessage() for record in caplog.records if "domains found" in record.getMessage()]
+    assert sum(map(int, re.findall(r"\d+", told))) == 1
 
 
 def command(model_dir, *options):

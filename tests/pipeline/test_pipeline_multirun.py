@@ -15,6 +15,7 @@ from tests.pipeline.page_reading import check_page, rows_of
 
 CORPUS = OmegaConf.create({"name": "demo", "source_language": "fr", "target_language": "en"})
 SETTINGS = CompareConfig(trials=100)
+SYSTEMS = ("mixture=concatenation", "mixture=instance")
 REFERENCES = ["the cat is on the mat today", "a dog sleeps in the garden now", "we like all of these trees"]
 
 
@@ -54,7 +55,7 @@ def text_of(lines):
 def sweep(tmp_path):
     """Two settings, three seeds each; jobs come as Hydra makes them."""
     number = 0
-    for setting, fewer in (("mixture=concatenation", 0), ("mixture=instance", 1)):
+    for fewer, setting in enumerate(SYSTEMS):
         for seed in (1, 2, 3):
             told = ["tune=mira", setting, f"tune.seed={seed}"]
             write_job(tmp_path, number, told, range(seed - fewer), [0.2, 0.2 + seed / 100])
@@ -79,6 +80,19 @@ def test_a_page_joins_runs_of_a_setting(sweep):
     assert [row[1] for row in jobs] == list("012345")
     keys = page.one("section", id="tuning").one("ul").all("li")
     assert [key.text() for key in keys] == ["mixture=concatenation, 3 runs", "mixture=instance, 3 runs"]
+
+
+def test_a_table_fits_the_terminal_and_is_whole_in_the_file(sweep, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    whole = sweep_report(sweep, SETTINGS)
+    heads, first, second = (line.split() for line in whole.splitlines()[1:4])
+    assert (heads, first[0], second[0]) == (["system", "BLEU", "TER", "chrF2"], *SYSTEMS)
+    assert all(cells[2] == "±" for cells in (first, second))
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = sweep_report(sweep, SETTINGS)
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert sorted(set(narrow.split())) == sorted(set(whole.split()))
+    assert (sweep / "comparison.txt").read_text(encoding="utf-8") == whole
 
 
 def test_seeds_alone_are_one_setting_with_a_deviation(tmp_path):

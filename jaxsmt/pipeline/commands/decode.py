@@ -136,7 +136,7 @@ def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[Sour
                 if config.stream and stream is not None:
                     stream.flush()
             unknown.update(word for answer in answers for word in answer.line.unknown)
-            found.update(label or NO_LABEL for label in labels)
+            found.update(label or NO_LABEL for label, tokens in zip(labels, block.tokens, strict=True) if tokens)
             number += len(block)
         if config.labels is not None:
             labeller.labels_of([], number)  # are there more?
