@@ -115,19 +115,3 @@ def compare_systems(
 def stars(p_value: float) -> str:
     """*** p ≤ 0.001, ** p ≤ 0.01, * p ≤ 0.05."""
     return "*" * sum(p_value <= limit for limit in (0.05, 0.01, 0.001))
-
-
-def comparison_table(results: Mapping[str, Mapping[str, SystemScore]]) -> str:
-    """One line for each system: mean ± deviation, stars where it differs from the first system."""
-    metrics = list(next(iter(results.values())))
-    width = max(len(name) for name in [*results, "system"])
-    lines = [f"{'system':<{width}}" + "".join(f"  {METRICS[metric].name:>18}" for metric in metrics)]
-    for name, scores in results.items():
-        cells = [_cell(scores[metric]) for metric in metrics]
-        lines.append(f"{name:<{width}}" + "".join(f"  {cell:>18}" for cell in cells))
-    return "\n".join(lines) + "\n"
-
-
-def _cell(score: SystemScore) -> str:
-    spread = f" ± {score.deviation:.2f}" if score.num_replicas > 1 else ""
-    return f"{score.mean:.2f}{spread}{stars(score.versus.p_value) if score.versus else '':<3}"

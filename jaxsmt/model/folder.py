@@ -176,7 +176,8 @@ def _read_settings(path: Path) -> dict[str, Any]:
         settings = json.loads(path.read_text(encoding="utf-8"))
         version = settings["format_version"]
     except (FileNotFoundError, NotADirectoryError):
-        raise UserError(f"'{path.parent}' is not a model folder: give one that train.py wrote (model_dir=…)") from None
+        found = f"'{path.parent}' is not a model folder"
+        raise UserError(f"{found}: give one that training wrote (model_dir=…), or train one (jaxsmt train)") from None
     except (ValueError, KeyError, TypeError):
         raise UserError(f"'{path}' is damaged: train the model again") from None
     if version != FORMAT_VERSION:

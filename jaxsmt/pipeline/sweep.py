@@ -10,12 +10,13 @@ from omegaconf import DictConfig, OmegaConf
 
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
-from jaxsmt.evaluate.compare import CompareConfig, SystemScore, compare_systems, comparison_table
+from jaxsmt.evaluate.compare import CompareConfig, SystemScore, compare_systems
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.evaluation import output_file, reference_file, source_file
 from jaxsmt.pipeline.page.records import Sample
 from jaxsmt.pipeline.page.samples import chosen_lines
 from jaxsmt.pipeline.page.sweep_page import SweepRecord, read_job, write_sweep_page
+from jaxsmt.pipeline.terminal.comparison import comparison
 from jaxsmt.pipeline.terminal.ending import shown_path
 from jaxsmt.text.streams import read_lines
 
@@ -62,18 +63,18 @@ def sweep_report(
     folder: Path, config: CompareConfig | None = None, groups: Mapping[str, Sequence[str]] | None = None,
     compared: Mapping[str, Results] | None = None,
 ) -> str:  # fmt: skip
-    """Compares the jobs of a sweep set by set; the table and its figures are also written to the folder.
+    """Compares the jobs of a sweep set by set, in tables for the terminal at hand; files have them and their figures.
 
     compared: what `compare_sweep` found, where that is known already.
     """
-    if len(_group(sweep_jobs(folder))) < 2:
+    if len(sweep_jobs(folder)) < 2:
         return ""
     found = compare_sweep(folder, config, groups) if compared is None else compared
-    text = "\n".join(f"{title}\n{comparison_table(results)}" for title, results in found.items())
+    tables = [comparison(title, results) for title, results in found.items()]
     figures = {title: _as_json(results) for title, results in found.items()}
-    write_text(folder / TABLE, text)
+    write_text(folder / TABLE, "\n".join(table.text() for table in tables))
     write_text(folder / FIGURES, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
-    return text
+    return "\n".join(map(str, tables))
 
 
 def sweep_record(

@@ -10,6 +10,7 @@ from jaxsmt.tm.union import Statistics
 Array = Any  # on the host or on the device
 MIN_SIZE = 256  # sizes are powers of two of at least this: few shapes, few compilations
 _LEAST_ROWS = 2048  # the same of a selection, which has four sizes: small ones together would be dozens of shapes
+_LEAST_LINKS = 4  # of a mean: lines differ in the most links of a word, and share a program all the same
 
 
 class Selection(NamedTuple):
@@ -99,6 +100,7 @@ def _select_factors(
         new_id[num_words + 2 + mean] = width + 2 + np.arange(len(mean), dtype=np.int32)
         factors.append(np.full((index.shape[1], size), width + 1, np.int32))
         factors[-1][:, : len(pairs)] = new_id[index].T
-        links_used.append(np.full((power_of_two(len(mean), _LEAST_ROWS), max(links.shape[1], 1)), width + 1, np.int32))
+        shape = power_of_two(len(mean), _LEAST_ROWS), power_of_two(links.shape[1], _LEAST_LINKS)
+        links_used.append(np.full(shape, width + 1, np.int32))
         links_used[-1][: len(mean), : links.shape[1]] = new_word[links[mean]]
     return words, factors, links_used

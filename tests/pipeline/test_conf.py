@@ -11,7 +11,7 @@ from jaxsmt.pipeline.config.adapters import adapter_config
 from jaxsmt.pipeline.config.folder import conf_folder
 from jaxsmt.pipeline.config.keys import known_keys, register_all_schemas
 from jaxsmt.pipeline.config.launch import all_keys
-from jaxsmt.pipeline.config.tuners import tuner_config
+from jaxsmt.pipeline.config.tuners import tuner_config, tuner_or_none
 from jaxsmt.pipeline.main import COMMANDS
 from jaxsmt.pipeline.terminal.help import GROUPS
 from tests.conftest import REPOSITORY
@@ -117,3 +117,11 @@ def test_a_key_of_no_choice_is_an_error():
         adapter_config(compose_config("train", ["adapt=bagging", "adapt.membres=3"]).adapt)
     with pytest.raises(UserError, match="did you mean 'members'"):
         adapter_config(compose_config("train", ["adapt=none", "adapt.membres=3"]).adapt)
+    for tuner in ("none", "mira"):
+        with pytest.raises(UserError, match=r"tune\.seeds is in no choice of tune: did you mean 'seed'"):
+            tuner_or_none(compose_config("train", [f"tune={tuner}", "tune.seeds=3"]).tune)
+
+
+def test_a_key_that_a_choice_has_not_is_left_out_with_a_word(caplog):
+    assert tuner_or_none(compose_config("train", ["tune=none", "tune.seed=3"]).tune) is None
+    assert "tune=none has no key 'seed': it is left out" in caplog.text

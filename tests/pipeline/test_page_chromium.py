@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from jaxsmt.evaluate.compare import METRICS, SystemScore
 from jaxsmt.model.explaining.explanation import Explanation, UsedRule
 from jaxsmt.pipeline.page.records import (
     ClusterPicture,
@@ -21,6 +22,7 @@ from jaxsmt.pipeline.page.records import (
     WeightTable,
 )
 from jaxsmt.pipeline.page.run_page import run_page
+from jaxsmt.pipeline.page.sweep_page import SweepRecord, sweep_page
 from jaxsmt.pipeline.store import StageRun
 from jaxsmt.search.statistics import SearchCounts
 
@@ -39,6 +41,12 @@ MEASURE = """<script>
 document.title = [document.documentElement.scrollWidth, innerWidth].join(" of ");
 parent.postMessage(document.title, "*");
 </script>"""
+LETTERS = """<script>
+const texts = [...document.querySelectorAll("svg text")];
+const sizes = texts.map(own => own.getScreenCTM().a * parseFloat(getComputedStyle(own).fontSize));
+parent.postMessage(Math.floor(Math.min(...sizes)) + " of " + texts.length, "*");
+</script>"""
+LEAST_LETTERS = 10  # pixels
 # a window has a least width, a frame has not
 FRAME = """<title></title><script>onmessage = event => document.title = event.data</script>
 <iframe src="inner.html" style="width:{}px;height:900px;border:0"></iframe>"""
@@ -104,14 +112,32 @@ def test_a_page_is_drawn_in_the_reader_s_colours(page, tmp_path, theme, width):
 
 @pytest.mark.parametrize("width", [*WIDTHS, 360])
 def test_a_page_never_scrolls_sideways(page, tmp_path, width):
-    policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
-    html = page.read_text(encoding="utf-8")
-    assert len(policy.findall(html)) == 1  # or the script would not run, as it must not
-    (tmp_path / "inner.html").write_text(policy.sub("", html).replace("</body>", f"{MEASURE}</body>"), encoding="utf-8")
-    (tmp_path / "outer.html").write_text(FRAME.format(width))
-    shown = chromium(tmp_path / "outer.html", tmp_path, "light", 1400, "--virtual-time-budget=5000", "--dump-dom")
-    content, window = map(int, re.search(r"<title>(\d+) of (\d+)</title>", shown).groups())
+    content, window = measured(page.read_text(encoding="utf-8"), tmp_path, width, MEASURE)
     assert content <= window == width
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, 800])
+def test_letters_in_pictures_can_be_read(tmp_path, width):
+    smallest, num = measured(sweep_page(wide_sweep()), tmp_path, width, LETTERS)
+    assert num > 5
+    assert smallest >= LEAST_LETTERS
+
+
+def measured(html, folder, width, script):
+    """Two numbers that a script says of a page in a frame of some width."""
+    policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+    assert len(policy.findall(html)) == 1  # or the script would not run, as it must not
+    (folder / "inner.html").write_text(policy.sub("", html).replace("</body>", f"{script}</body>"), encoding="utf-8")
+    (folder / "outer.html").write_text(FRAME.format(width))
+    shown = chromium(folder / "outer.html", folder, "light", 1400, "--virtual-time-budget=5000", "--dump-dom")
+    return map(int, re.search(r"<title>(\d+) of (\d+)</title>", shown).groups())
+
+
+def wide_sweep() -> SweepRecord:
+    """Settings with names that leave little room beside their table."""
+    score = SystemScore(30.0, 1.0, 3, None)
+    results = {f"mixture=instance lm={name}": dict.fromkeys(METRICS, score) for name in ("trigram", "fivegram")}
+    return SweepRecord("x", ("fr", "en"), [], {"test law": results}, {})
 
 
 def test_scripts_in_a_page_do_not_run(page, tmp_path):

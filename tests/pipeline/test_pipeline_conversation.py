@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -15,7 +16,10 @@ from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.translating.conversation import Conversation
 from jaxsmt.pipeline.translating.session import Session
 from jaxsmt.pipeline.translating.warming import COMMON_LENGTHS, Warming
+from jaxsmt.search.stack.kernel import fill_stacks
 from jaxsmt.text.streams import read_lines
+from jaxsmt.tm.features import _mixed_features, _mixed_tables
+from jaxsmt.tm.reordering import _log_orientations
 from tests.conftest import REPOSITORY
 from tests.pipeline.small_corpus import COMPONENTS, compose_config, train_config, write_corpus
 
@@ -37,7 +41,8 @@ def talk(model_dir):
     found = Conversation(
         Session(config, loaded.translator), chosen_labeller(config, loaded.model), said.append, said.append
     )
-    return loaded, found, said
+    yield loaded, found, said
+    found.warming.stop()
 
 
 def test_a_line_is_answered_as_the_library_does(talk):
@@ -92,10 +97,33 @@ def test_what_is_not_known_is_said_and_goes_on(talk):
 def test_lines_of_a_common_length_find_their_kernels(talk):
     _, conversation, _ = talk
     warming = Warming()
-    warming.start(conversation.session, conversation.labeller).join()
+    warming.start(conversation.session, conversation.labeller)
+    warming.wait_for_all()
     assert [warming.wait(num) is warming.busy[size] for num, size in ((1, 24), (24, 24), (25, 48))] == [True] * 3
     with warming.wait(max(COMMON_LENGTHS) + 1):  # nothing to wait for
         conversation.hear(LINES[0])
+
+
+def test_nothing_is_traced_for_a_line_that_was_prepared_for(talk):
+    _, conversation, _ = talk
+    kernels = (fill_stacks, _mixed_tables, _mixed_features, _log_orientations)
+    for command in (":domain travel", ":nbest 3"):
+        conversation.hear(command)
+        conversation.warm()
+        conversation.warming.wait_for_all()
+        before = [kernel._cache_size() for kernel in kernels]
+        for line in LINES:
+            conversation.hear(line)
+        assert [kernel._cache_size() for kernel in kernels] == before
+
+
+def test_lists_are_prepared_for_when_they_are_first_asked_for(talk):
+    _, conversation, _ = talk
+    for command, num in ((":domain none", 0), (":explain", 1), (":nbest 2", 1), (":explain", 1), (":nbest 0", 1)):
+        conversation.hear(command)
+        assert len(conversation.warming.threads) == num
+    conversation.hear(":nbest 4")
+    assert len(conversation.warming.threads) == 2
 
 
 def test_a_text_finds_its_own_domain(model_dir, tmp_path, caplog):
@@ -120,6 +148,23 @@ def test_a_text_finds_its_own_domain(model_dir, tmp_path, caplog):
     assert (tmp_path / "out").read_text().splitlines() == [line.text for line in plain]
     assert loaded.translate([]) == []
     assert loaded.model.finder.labels_of([[]]) == ["kitchen"]  # it says nothing: the first
+
+
+def test_nothing_is_said_of_a_text_without_lines(model_dir, tmp_path, caplog):
+    write_text(tmp_path / "in", "")
+    with caplog.at_level("INFO", "jaxsmt"):
+        decode(compose_config("decode", [f"model_dir={model_dir}", f"input={tmp_path}/in", f"output={tmp_path}/out"]))
+    assert (tmp_path / "out").read_text() == ""
+    assert [record.getMessage().split(" in ")[0] for record in caplog.records] == ["0 lines"]
+
+
+def test_empty_lines_are_of_no_kind(model_dir, tmp_path, caplog):
+    write_text(tmp_path / "in", f"\n{LINES[0]}\n\n\n")
+    with caplog.at_level("INFO", "jaxsmt"):
+        decode(compose_config("decode", [f"model_dir={model_dir}", f"input={tmp_path}/in", f"output={tmp_path}/out"]))
+    assert len((tmp_path / "out").read_text().splitlines()) == 4
+    (told,) = [record.getMessage() for record in caplog.records if "domains found" in record.getMessage()]
+    assert sum(map(int, re.findall(r"\d+", told))) == 1
 
 
 def command(model_dir, *options):

@@ -6,11 +6,12 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from jaxsmt.common.errors import UserError
-from jaxsmt.evaluate.compare import CompareConfig, compare_systems, comparison_table
+from jaxsmt.evaluate.compare import CompareConfig, compare_systems
 from jaxsmt.evaluate.references import read_references
 from jaxsmt.pipeline.checking.lists import check_readable
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.standard import input_lines
+from jaxsmt.pipeline.terminal.comparison import comparison
 
 
 def compare(config: DictConfig) -> None:
@@ -23,7 +24,7 @@ def compare(config: DictConfig) -> None:
     references = read_references(config.references)
     systems = {name: [list(input_lines(path)) for path in paths] for name, paths in files.items()}
     results = compare_systems(systems, references, settings)
-    sys.stdout.write(comparison_table(results))
+    sys.stdout.write(str(comparison("", results)))
 
 
 def files_of(key: str, given: Any) -> list[str]:

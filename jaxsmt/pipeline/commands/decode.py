@@ -136,11 +136,11 @@ def translate_blocks(session: Session, labeller: Labeller, blocks: Iterable[Sour
                 if config.stream and stream is not None:
                     stream.flush()
             unknown.update(word for answer in answers for word in answer.line.unknown)
-            found.update(label or NO_LABEL for label in labels)
+            found.update(label or NO_LABEL for label, tokens in zip(labels, block.tokens, strict=True) if tokens)
             number += len(block)
         if config.labels is not None:
             labeller.labels_of([], number)  # are there more?
-    if config.labels is None and len(labeller.names) > 1:
+    if found and config.labels is None and len(labeller.names) > 1:
         log.info("domains found: %s (domain=none turns that off)", _counted(found))
     _report_unknown(config.unknown_words, unknown)
     _report_speed(number - first, time.perf_counter() - started, session.translator.statistics.total())
@@ -215,7 +215,8 @@ def _report_speed(num_lines: int, seconds: float, counts: SearchCounts) -> None:
     """counts: of all that was decoded for the lines, n-best lists included."""
     rate = 1 / max(seconds, 1e-9)
     log.info("%d lines in %.1f s, %.1f a second", num_lines, seconds, num_lines * rate)
-    log.info("search: %d words, %.0f a second; %s", counts.words, counts.words * rate, counts.per_word())
+    if counts.words:
+        log.info("search: %d words, %.0f a second; %s", counts.words, counts.words * rate, counts.per_word())
 
 
 def _report_unknown(path: str | None, unknown: Counter[str]) -> None:

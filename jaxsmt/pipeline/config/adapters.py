@@ -5,16 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from omegaconf import OmegaConf
-
 from jaxsmt.adapt.bagging import BaggingConfig
 from jaxsmt.adapt.bpa.config import BpaConfig
 from jaxsmt.adapt.recognise.recogniser import RecogniserConfig
 from jaxsmt.common.errors import UserError
-from jaxsmt.pipeline.config.rooms import check_known, named_room
+from jaxsmt.pipeline.config.rooms import plain, room_or_none
 from jaxsmt.tune.config import MertConfig
-
-NO_ADAPTATION = "none"
 
 
 @dataclass(frozen=True)
@@ -112,14 +108,10 @@ ADAPTERS = {"bagging": BaggingStageConfig, "bpa": BpaStageConfig, "recognise": R
 
 def adapter_config(node: Any) -> AdapterConfig | None:
     """The dataclass from a node of conf/adapt, which names it and has its keys; None for 'none'."""
-    values = OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else dict(node)
-    assert isinstance(values, dict)
-    if values.get("name") == NO_ADAPTATION:
-        check_known("adapt", values, ADAPTERS)
-        return None
+    values = plain(node)
     if isinstance(values.get("mert"), dict):
         values["mert"].pop("name", None)  # it is a node of conf/tune
-    return named_room("adapt", values, ADAPTERS)
+    return room_or_none("adapt", values, ADAPTERS)
 
 
 def adapter_keys() -> list[str]:

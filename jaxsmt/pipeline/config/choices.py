@@ -16,12 +16,10 @@ from jaxsmt.pipeline.config.consensus import consensus_config
 from jaxsmt.pipeline.config.rooms import room_config
 from jaxsmt.pipeline.config.schemas import LanguageModelConfig, LinksConfig, TmConfig
 from jaxsmt.pipeline.config.texts import text_config
-from jaxsmt.pipeline.config.tuners import tuner_config
+from jaxsmt.pipeline.config.tuners import tuner_or_none
 from jaxsmt.search.decoder import SearchConfig
 from jaxsmt.search.weights import SearchWeights
 from jaxsmt.text.encoding import TextConfig
-
-NO_TUNER = "none"
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def read_choices(config: DictConfig) -> Choices:
         room_config(SearchConfig, config.search),
         room_config(SearchWeights, config.weights),
         room_config(RescoringTraining, config.rescore),
-        tuner_config(config.tune) if config.tune.name != NO_TUNER else None,
+        tuner_or_none(config.tune),
         adapter_config(config.adapt),
         consensus_config(config.consensus),
     )

@@ -4,19 +4,14 @@ import dataclasses
 from typing import Any
 
 from jaxsmt.adapt.consensus.config import ConsensusTraining
-from jaxsmt.pipeline.config.rooms import check_known, named_room, plain
+from jaxsmt.pipeline.config.rooms import room_or_none
 
-NO_CONSENSUS = "none"
 WAYS = {"mbr": ConsensusTraining}
 
 
 def consensus_config(node: Any) -> ConsensusTraining | None:
     """The dataclass from a node of conf/consensus, which names it and has its keys; None for 'none'."""
-    values = plain(node)
-    if values.get("name") == NO_CONSENSUS:
-        check_known("consensus", values, WAYS)
-        return None
-    return named_room("consensus", values, WAYS)
+    return room_or_none("consensus", node, WAYS)
 
 
 def consensus_keys() -> list[str]:

@@ -4,7 +4,7 @@ Rooms never see Hydra: `room_config` turns a checked node into the room's datacl
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from jaxsmt.common.settings import check_numbers, from_values, with_changes
 from jaxsmt.pipeline.config.launch import explain, nearest
 
 Room = TypeVar("Room")
+NO_CHOICE = "none"  # of a group
 
 
 def schema_of(room: type) -> Any:
@@ -68,6 +69,16 @@ def key_of(node: Any) -> str:
     return node._get_full_key(None) or "" if OmegaConf.is_config(node) else ""
 
 
+def room_or_none(group: str, node: Any, rooms: Mapping[str, type]) -> Any | None:
+    """`named_room`, or None where the node says 'none', which has no keys of its own."""
+    values = plain(node)
+    if values.pop("name", None) != NO_CHOICE:
+        return named_room(group, node, rooms)
+    check_known(group, values, rooms)
+    _leave_out(group, NO_CHOICE, values, [])
+    return None
+
+
 def named_room(group: str, node: Any, rooms: Mapping[str, type]) -> Any:
     """The dataclass that the node of a group (tune, adapt) names, with the node's other keys.
 
@@ -79,13 +90,18 @@ def named_room(group: str, node: Any, rooms: Mapping[str, type]) -> Any:
         raise UserError(f"{group}.name is '{name}': choose one of {', '.join(rooms)}")
     check_known(group, values, rooms)
     own = [column.name for column in dataclasses.fields(rooms[name])]
-    for key in [key for key in values if key not in own]:
-        del values[key]
-        log.warning("%s=%s has no key '%s': it is left out", group, name, key)
+    _leave_out(group, name, values, own)
     try:
         return room_config(rooms[name], OmegaConf.merge(OmegaConf.structured(schema_of(rooms[name])), values), group)
     except OmegaConfBaseException as error:
         raise UserError(f"{group}={name}: {explain(error, own)}") from None
+
+
+def _leave_out(group: str, name: str, values: dict[str, Any], own: Sequence[str]) -> None:
+    """Takes away keys that this choice does not have, and says so."""
+    for key in [key for key in values if key not in own]:
+        del values[key]
+        log.warning("%s=%s has no key '%s': it is left out", group, name, key)
 
 
 def check_known(group: str, values: Mapping[Any, Any], rooms: Mapping[str, type]) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from jaxsmt.pipeline.config.rooms import named_room
+from jaxsmt.pipeline.config.rooms import named_room, room_or_none
 from jaxsmt.tune.config import MertConfig, MiraConfig, ProConfig, RiskConfig, TrustRegionConfig
 
 TUNERS = {
@@ -18,6 +18,11 @@ TUNERS = {
 def tuner_config(node: Any) -> Any:
     """The tuner's dataclass from a node of conf/tune, which names it and has its keys."""
     return named_room("tune", node, TUNERS)
+
+
+def tuner_or_none(node: Any) -> Any | None:
+    """The same, or None where the node says 'none'."""
+    return room_or_none("tune", node, TUNERS)
 
 
 def tuner_keys() -> list[str]:

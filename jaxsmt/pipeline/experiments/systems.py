@@ -14,11 +14,12 @@ from omegaconf import DictConfig, OmegaConf
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
-from jaxsmt.evaluate.compare import CompareConfig, SystemScore, comparison_table, stars
+from jaxsmt.evaluate.compare import CompareConfig, SystemScore, stars
 from jaxsmt.pipeline.commands.train import train
 from jaxsmt.pipeline.experiments.config import Experiment, Place
 from jaxsmt.pipeline.experiments.tables import MeasuredCell, ResultTable
 from jaxsmt.pipeline.sweep import compare_jobs
+from jaxsmt.pipeline.terminal.comparison import comparison
 from jaxsmt.tune.loop import WatchFn
 
 PRINTED = "printed.txt"
@@ -122,7 +123,7 @@ def system_tables(
     tables, details = [], []
     for text, sets in texts.items():
         found = compare_jobs(sets, systems, config)
-        details.append(f"{text}\n{comparison_table(found)}")
+        details.append(comparison(text, found).text())
         for metric, lower in (("bleu", False), ("ter", True)):
             cells = {place: _cell(found[name][metric]) for place, name in names.items() if metric in found[name]}
             if cells:

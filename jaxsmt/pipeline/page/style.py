@@ -34,7 +34,7 @@ tbody th{border-top:1px solid var(--line);font-weight:400}
 thead th{vertical-align:bottom}
 .number{text-align:right}td.number{white-space:nowrap}
 .stars{display:inline-block;width:1.55em;text-align:left}
-.beside{display:flex;flex-wrap:wrap;gap:0 2.5rem}.beside>*{min-width:0}.beside figure{flex:1 1 20rem;max-width:34rem}
+.beside{display:flex;flex-wrap:wrap;gap:0 2.5rem}.beside>*{min-width:0}.beside figure{flex:1 1 32rem;max-width:40rem}
 td.heat{background:rgb(var(--heat)/calc(var(--share)*.55));padding:.28rem .7rem;text-align:right}
 .better{color:var(--good)}.worse{color:var(--bad)}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(10.5rem,1fr));gap:.7rem;margin:1rem 0;padding:0}

@@ -1,7 +1,8 @@
 """The page of a --multirun: settings beside each other, set by set, with their jobs, curves and translations."""
 
 import json
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,9 @@ def sweep_page(record: SweepRecord) -> str:
         ("jobs", "Jobs"): jobs_section(record.jobs),
     }
     shown = {link: part for link, part in sections.items() if part is not None}
-    systems = list(dict.fromkeys(job.system for job in record.jobs))
-    summary = tag("p", f"{len(record.jobs)} jobs, {len(systems)} settings: {', '.join(systems)}.", class_="soft")
+    systems = list(_by_system(record.jobs))
+    told = f"{_number(len(record.jobs), 'job')}, {_number(len(systems), 'setting')}: {', '.join(systems)}."
+    summary = tag("p", told, class_="soft")
     return document(f"Sweep “{record.name}”", STYLE, shown, summary, *shown.values())
 
 
@@ -77,12 +79,21 @@ def results_section(record: SweepRecord) -> Html:
     parts: list[Html] = []
     for title, systems in record.results.items():
         metrics = list(next(iter(systems.values()), {}))
-        rows = [[name, *(_score(scores[metric]) for metric in metrics)] for name, scores in systems.items()]
-        heads = [with_stars(METRICS[metric].name, "") for metric in metrics]
-        made = table(f"{title}: means over runs, ± deviation", ["setting"], heads, rows)
+        made = _score_table(title, systems, metrics)
         parts += [tag("h3", title), tag("div", made, _picture(title, systems, metrics), class_="beside")]
     note = tag("p", f"{P_VALUES} ({record.test}).", class_="soft") if record.test else None
     return section("results", "Results", *(parts or [tag("p", "No job has translated anything.")]), note)
+
+
+def _score_table(title: str, systems: Mapping[str, Mapping[str, SystemScore]], metrics: Sequence[str]) -> Html:
+    runs = {name: max((score.num_replicas for score in scores.values()), default=1) for name, scores in systems.items()}
+    has_several = max(runs.values(), default=1) > 1
+    rows = [
+        [name, *([str(runs[name])] if has_several else []), *(_score(scores[metric]) for metric in metrics)]
+        for name, scores in systems.items()
+    ]
+    heads = [*(["runs"] if has_several else []), *(with_stars(METRICS[metric].name, "") for metric in metrics)]
+    return table(f"{title}: means over runs, ± deviation" if has_several else title, ["setting"], heads, rows)
 
 
 def _picture(title: str, systems: Mapping[str, Mapping[str, SystemScore]], metrics: Sequence[str]) -> Html | None:
@@ -103,26 +114,50 @@ def _score(score: SystemScore) -> Html:
 
 
 def curves_section(jobs: Sequence[SweepJob]) -> Html | None:
-    """What is tuned on all development text, job by job, in one picture; other tunings are in the jobs' own pages."""
-    firsts = [(job, job.curves[0]) for job in jobs if job.curves]
-    if not firsts:
+    """What is tuned on all development text, setting by setting, in one picture; others are in the jobs' own pages."""
+    tuned = {name: [job.curves[0] for job in own if job.curves] for name, own in _by_system(jobs).items()}
+    curves = [joined_curve(name, runs) for name, runs in tuned.items() if runs]
+    if not curves:
         return None
-    named = [
-        TuningCurve(f"{job.folder}: {job.system}", curve.iterations, curve.chosen, curve.has_converged)
-        for job, curve in firsts
-    ]
-    return section("tuning", "Tuning", tuning_picture(named))
+    has_several = max(map(len, tuned.values())) > 1
+    note = "Of several runs the mean, as far as all of them went; the band is one deviation to both sides."
+    return section("tuning", "Tuning", tag("p", note, class_="soft") if has_several else None, tuning_picture(curves))
+
+
+def joined_curve(name: str, runs: Sequence[TuningCurve]) -> TuningCurve:
+    """The curve of the only run; or the mean of several, as far as all of them went, with their deviation around it."""
+    if len(runs) == 1:
+        return TuningCurve(name, runs[0].iterations, runs[0].chosen, runs[0].has_converged)
+    rows = []
+    for together in zip(*(run.iterations for run in runs), strict=False):
+        scores = [row["bleu"] for row in together]
+        mean, deviation = statistics.fmean(scores), statistics.stdev(scores)
+        rows.append({"bleu": mean, "interval": [mean - deviation, mean + deviation]})
+    return TuningCurve(f"{name}, {len(runs)} runs", rows, None, all(run.has_converged for run in runs))
 
 
 def jobs_section(jobs: Sequence[SweepJob]) -> Html:
-    """What each job was told, its mean BLEU over the sets in the last way of each, its own page."""
+    """Setting by setting what each job was told, its mean BLEU over the sets in the last way of each, its own page."""
     parts = list(dict.fromkeys(row["part"] for job in jobs for row in job.scores))
     rows = []
-    for job in jobs:
+    for job in (job for own in _by_system(jobs).values() for job in own):
         link = tag("a", f"report of job {job.folder}", href=f"{job.folder}/{REPORT}") if job.has_report else "none"
-        rows.append([job.folder, *(_mean_bleu(job, part) for part in parts), joined(job.told, " "), link])
+        means = (_mean_bleu(job, part) for part in parts)
+        rows.append([job.system, job.folder, *means, joined(job.told, " "), link])
     heads = [f"mean BLEU, {part}" for part in parts]
-    return section("jobs", "Jobs", table("All jobs", ["job"], heads, rows, ["told", "page"]))
+    return section("jobs", "Jobs", table("All jobs", ["setting", "job"], heads, rows, ["told", "page"]))
+
+
+def _by_system(jobs: Iterable[SweepJob]) -> dict[str, list[SweepJob]]:
+    """Jobs that differ only in their seeds together, in the order of the first of each."""
+    found: dict[str, list[SweepJob]] = {}
+    for job in jobs:
+        found.setdefault(job.system, []).append(job)
+    return found
+
+
+def _number(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def _mean_bleu(job: SweepJob, part: str) -> str:

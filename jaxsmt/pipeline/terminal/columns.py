@@ -7,6 +7,7 @@ in several blocks, each beginning with the names of the rows.
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -20,9 +21,16 @@ def output_width() -> int | None:
     return None
 
 
+def fitted(text: str, width: int | None) -> str:
+    """A sentence in lines of at most `width` characters, as far as its words let it; None: any."""
+    if width is None:
+        return text
+    return "\n".join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
+
+
 @dataclass
 class TextTable:
-    """A table in the making: a title, columns of names, which begin every row, and columns of numbers."""
+    """A table in the making: a title, '' for none, columns of names, which begin every row, and columns of numbers."""
 
     title: str
     names: Sequence[str]
@@ -44,7 +52,8 @@ class TextTable:
             for column in columns:
                 column.narrow()
         blocks = _blocks(columns[: len(self.names)], columns[len(self.names) :], width)
-        return "\n".join([self.title, "\n\n".join(_lines(block) for block in blocks)]) + "\n"
+        shown = "\n\n".join(_lines(block) for block in blocks)
+        return (f"{fitted(self.title, width)}\n{shown}" if self.title else shown) + "\n"
 
     def show(self) -> None:
         """Prints it, and an empty line."""

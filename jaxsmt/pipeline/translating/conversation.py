@@ -65,11 +65,15 @@ class Conversation:
             self.remark(str(error))
         return True
 
+    def warm(self) -> None:
+        """Makes kernels ready for lines as they are answered now, while the person types."""
+        self.warming.start(self.session, self._current_labeller(), self._num_listed)
+
     def _translate(self, line: str) -> None:
         text = source_text(self.session.model.source, [line])
         with self.warming.wait(len(text.tokens[0])):
             labels = self._current_labeller().labels_of(text.tokens)
-            answer = self.session.answers(text, labels, max(self.size, int(self.explains)))[0]
+            answer = self.session.answers(text, labels, self._num_listed)[0]
         for shown in self._shown(text, answer):
             self.say(shown)
         unknown = f"unknown: {', '.join(answer.line.unknown)}" if answer.line.unknown else ""
@@ -87,6 +91,11 @@ class Conversation:
         texts = [line(text, 0, found, answer.profile.label).text for found in ranked.listed]
         return [f"{score:9.3f}  {shown}" for score, shown in zip(ranked.features.score.tolist(), texts, strict=True)]
 
+    @property
+    def _num_listed(self) -> int:
+        """Translations of a line that are asked for; an explanation is of the first of a list."""
+        return max(self.size, int(self.explains))
+
     def _current_labeller(self) -> Labeller:
         return self.labeller if self.domain == AUTO else same_label(self.domain)
 
@@ -102,7 +111,10 @@ class Conversation:
         if name not in commands:
             near = difflib.get_close_matches(name, commands, 1)
             raise UserError(f"':{name}' is not known: {f'did you mean :{near[0]}?' if near else ':help shows what is'}")
+        had_lists = self._num_listed > 0
         commands[name](*values)
+        if self._num_listed and not had_lists:
+            self.warm()  # lists have kernels of their own
         return True
 
     def _choose_domain(self, name: str = "", *_: str) -> None:
@@ -150,10 +162,11 @@ def converse(session: Session, labeller: Labeller) -> None:
         session.profiles(same_label(domain).labels_of([[]]))  # is it there?
     talk = Conversation(session, labeller, answers.print, remark, domain, explains=explains)
     remark(talk.greeting())
-    thread = talk.warming.start(session, labeller)
-    _listen(talk, _asker(f"{session.model.source.language}> "))
-    talk.warming.stopped.set()
-    thread.join()  # XLA takes it ill if a process ends while it compiles
+    talk.warm()
+    try:
+        _listen(talk, _asker(f"{session.model.source.language}> "))
+    finally:
+        talk.warming.stop()
 
 
 def _listen(talk: Conversation, ask: Callable[[], str]) -> None:
