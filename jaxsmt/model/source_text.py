@@ -18,11 +18,15 @@ Glossary = Mapping[tuple[str, ...], tuple[str, ...]]  # source tokens → target
 
 @dataclass(frozen=True)
 class SourceText:
-    """Raw lines; the tokens of each as the model knows them; and with the quotes, apostrophes and dashes they have."""
+    """Raw lines; the tokens of each as the model knows them; and with the quotes, apostrophes and dashes they have.
+
+    origins: which word of its line each token stands for, where rare words were rewritten; None: its own.
+    """
 
     lines: Sequence[str]
     tokens: Sequence[list[str]]
     exact: Sequence[list[str]]
+    origins: Sequence[list[int]] | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -31,7 +35,12 @@ class SourceText:
         """Some of the lines, in the given order."""
         chosen = list(rows)
         tokens, exact = ([column[row] for row in chosen] for column in (self.tokens, self.exact))
-        return SourceText([self.lines[row] for row in chosen], tokens, exact)
+        origins = None if self.origins is None else [self.origins[row] for row in chosen]
+        return SourceText([self.lines[row] for row in chosen], tokens, exact, origins)
+
+    def origins_of(self, row: int) -> Sequence[int] | None:
+        """`origins` of line `row`."""
+        return None if self.origins is None else self.origins[row]
 
     def blocks(self) -> Iterator["SourceText"]:
         """The text in pieces of LINES_PER_BLOCK."""
@@ -42,20 +51,30 @@ class SourceText:
 NO_TEXT = SourceText((), (), ())
 
 
+def links_of_words(origins: Sequence[int] | None, alignment: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Links of the tokens of a line as links of its words, sorted; origins: as in `SourceText`, of the line."""
+    if origins is None:
+        return list(alignment)
+    return sorted({(origins[source], target) for source, target in alignment})
+
+
 def source_text(side: TextSide, lines: Iterable[str]) -> SourceText:
     """Tokenises and cases raw lines."""
     kept = list(lines)
     read = [side.read(line) for line in kept]
-    return SourceText(kept, [tokens for tokens, _ in read], [exact for _, exact in read])
+    origins = None if side.rare_words is None else [line.origins for line in read]
+    return SourceText(kept, [line.tokens for line in read], [line.exact for line in read], origins)
 
 
 def joined_texts(parts: Iterable[SourceText]) -> SourceText:
     """Several texts end to end."""
     kept = list(parts)
+    origins = [own for part in kept for own in part.origins or ()]
     return SourceText(
         [line for part in kept for line in part.lines],
         [tokens for part in kept for tokens in part.tokens],
         [exact for part in kept for exact in part.exact],
+        origins if any(part.origins is not None for part in kept) else None,
     )
 
 

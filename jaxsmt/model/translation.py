@@ -10,7 +10,7 @@ import numpy as np
 from jaxsmt.common.ragged import ragged_from_rows
 from jaxsmt.model.mixing import make_rules
 from jaxsmt.model.model import Model, Profile
-from jaxsmt.model.source_text import Glossary, SourceText, find_terms
+from jaxsmt.model.source_text import Glossary, SourceText, find_terms, links_of_words
 from jaxsmt.search.decoder import Decoder, Request, SearchConfig, make_decoder
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.statistics import SearchStatistics
@@ -33,7 +33,7 @@ class TranslatedLine:
 
     text: str
     words: list[str]
-    alignment: list[tuple[int, int]] = field(default_factory=list)  # source token, target token
+    alignment: list[tuple[int, int]] = field(default_factory=list)  # word of the line, target token
     unknown: list[str] = field(default_factory=list)  # source tokens that nobody could translate
     score: float = 0.0
 
@@ -50,18 +50,20 @@ class NBestList:
       single derivation.
     outputs: their words.
     features: their rows, with the scores that rank them.
+    origins: as in `SourceText`, of the line.
     """
 
     best: TranslatedLine
     listed: Sequence[Translation]
     outputs: Sequence[Sequence[str]]
     features: "FeatureVectors"
+    origins: Sequence[int] | None = None
 
     def moses_lines(self, number: int, own_features: Sequence[str]) -> Iterator[str]:
         """In Moses' format, as sentence `number`; own_features: of the search."""
         from jaxsmt.search.nbest.moses import nbest_lines
 
-        links = [found.alignment for found in self.listed]
+        links = [links_of_words(self.origins, found.alignment) for found in self.listed]
         return nbest_lines(number, self.outputs, self.features, 0, own_features, alignments=links)
 
 
@@ -144,7 +146,8 @@ class PlainTranslator:
         for row, found in enumerate(listed):
             part = features_at(features, np.arange(first, first + len(found)))
             outputs = [self.output(text.tokens[row], item.tokens) for item in found]
-            made.append(NBestList(self.line(text, row, lists[row][0], labels[row]), found, outputs, part))
+            best = self.line(text, row, lists[row][0], labels[row])
+            made.append(NBestList(best, found, outputs, part, text.origins_of(row)))
             first += len(found)
         return made
 
@@ -199,8 +202,9 @@ class PlainTranslator:
         words = self.output(tokens, found.tokens)
         unknown = [tokens[place] for place in found.unknown_positions]
         written, is_exact = written_words(words, found.tokens, tokens, text.exact[row], num_known)
+        links = links_of_words(text.origins_of(row), found.alignment)
         result = self.model.target.postprocess(written, text.lines[row], label, is_exact) if words else ""
-        return TranslatedLine(result, words, found.alignment, unknown, found.score)
+        return TranslatedLine(result, words, links, unknown, found.score)
 
     def _labels(self, text: SourceText, profiles: Sequence[Profile] | None) -> list[str | None]:
         return [profile.label for profile in profiles or [self.profile] * len(text)]

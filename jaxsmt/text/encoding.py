@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
@@ -68,6 +69,18 @@ class TextConfig:
                 raise SettingError("text", name, f"is {value}: give a {unit} of at least 1, or null")
 
 
+class ReadLine(NamedTuple):
+    """A line as a model reads it.
+
+    tokens: as the model knows them; exact: with the quotes, apostrophes and dashes that they have.
+    origins: which of the line's `cut_words` each of them stands for.
+    """
+
+    tokens: list[str]
+    exact: list[str]
+    origins: list[int]
+
+
 @dataclass(frozen=True)
 class TextSide:
     """One language of a model: all that turns its text into ids and tokens into text."""
@@ -93,14 +106,18 @@ class TextSide:
 
     def preprocess(self, text: str) -> list[str]:
         """The tokens of one line of raw text, as the model knows them."""
-        tokens = self._cased(self._cut(text))
+        tokens = self.cut_words(text)
         return tokens if self.rare_words is None else self.rare_words.rewrite(tokens)
+
+    def cut_words(self, text: str) -> list[str]:
+        """The tokens of one line of raw text, with rare words as they are."""
+        return self._cased(self._cut(text))
 
     def exact_tokens(self, text: str) -> list[str]:
         """The tokens of one line with the quotes, apostrophes and dashes that it has; `matched` undoes it."""
-        return self.read(text)[1]
+        return self.read(text).exact
 
-    def read(self, text: str) -> tuple[list[str], list[str]]:
+    def read(self, text: str) -> "ReadLine":
         """`preprocess` and `exact_tokens` of one line, which is cut once."""
         cuts = self._cut(text)
         tokens = self._cased(cuts)
@@ -116,13 +133,14 @@ class TextSide:
             place += len(form)
         return self._rewritten(tokens, exact)
 
-    def _rewritten(self, tokens: list[str], exact: list[str]) -> tuple[list[str], list[str]]:
+    def _rewritten(self, tokens: list[str], exact: list[str]) -> "ReadLine":
         """Both with rare words rewritten; a word that becomes another one alone keeps its exact form."""
         if self.rare_words is None:
-            return tokens, exact
+            return ReadLine(tokens, exact, list(range(len(tokens))))
         parts = [self.rare_words.rewritten(token) for token in tokens]
         kept = [own if len(own) > 1 else (form,) for own, form in zip(parts, exact, strict=True)]
-        return [part for own in parts for part in own], [part for own in kept for part in own]
+        origins = [number for number, own in enumerate(parts) for _ in own]
+        return ReadLine([part for own in parts for part in own], [part for own in kept for part in own], origins)
 
     def _cased(self, tokens: list[str]) -> list[str]:
         if self.config.case == "lower":

@@ -6,6 +6,7 @@ from jaxsmt import load_model
 from jaxsmt.align.links import read_links, write_links
 from jaxsmt.common.files import write_text
 from jaxsmt.pipeline.commands.train import train
+from jaxsmt.text.documents.messages import Rendering, make_message
 from tests.pipeline.small_corpus import SMALL_SEARCH, train_config
 
 NOUNS = {"Server": "server", "Zertifikat": "certificate", "Daten": "data", "Bank": "bank", "Konto": "account"}
@@ -39,6 +40,16 @@ def test_an_unknown_compound_is_translated_by_its_parts(corpus, tmp_path):
     (found,) = cut.translate([line])
     assert "server certificate" in found.text
     assert not found.unknown
+    of_compound = {target for source, target in found.alignment if source == 2}
+    assert [found.words[target] for target in sorted(of_compound)] == ["server", "certificate"]
+    assert max(source for source, _ in found.alignment) == 4  # words of the line, whatever they became
+    (listed,) = cut.nbest([line], 3)
+    assert listed[0].alignment == found.alignment
+    (message,) = make_message("wir sehen <b>Serverzertifikat</b> oft.", is_xml=True).lines
+    (marked,) = cut.translate([message.source()])
+    sides = cut.model.source, cut.model.target
+    tagged = message.restored(Rendering(marked.text, marked.words, marked.alignment), sides)
+    assert "<b>server certificate</b>" in tagged
     (other,) = cut.translate(["wir sehen Zertifikaten oft."])
     assert "certificate" in other.text  # of another form of its word
     assert not other.unknown

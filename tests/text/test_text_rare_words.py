@@ -158,7 +158,9 @@ def test_a_text_is_rewritten_as_its_lines_are(tmp_path):
     side.save(tmp_path, "source")
     loaded = load_side(tmp_path, "source")
     assert loaded == side
-    tokens, exact = loaded.read("“Serverzertifikat fehlten”")
+    tokens, exact, origins = loaded.read("“Serverzertifikat fehlten”")
+    assert origins == [0, 1, 1, 2, 3]
+    assert [loaded.plain(word) for word in loaded.cut_words("“Serverzertifikat fehlten”")][1:3] == [SERVER, "fehlten"]
     assert tokens[1:4] == ["Server", "Zertifikat", "fehlt"]
     assert exact[1:4] == ["Server", "Zertifikat", "fehlten"]
     assert len(tokens) == len(exact) == 5

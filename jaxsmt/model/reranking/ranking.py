@@ -154,20 +154,20 @@ class RankingTranslator(ABC):
             for place, best in enumerate(ranking.best()):
                 row = ranking.rows[place]
                 line = self.line(text, row, best, profiles[row].label)
-                found[row] = self._listed(line, text.tokens[row], ranking, ranking.order(place, size))
+                found[row] = self._listed(line, text.take([row]), ranking, ranking.order(place, size))
         rest = [row for row in range(len(text)) if row not in found]
         if rest:
             others = self.plain.nbest(text.take(rest), size, [profiles[row] for row in rest])
             found |= dict(zip(rest, others, strict=True))
         return [found[row] for row in range(len(text))]
 
-    def _listed(
-        self, best: TranslatedLine, tokens: Sequence[str], ranking: RankedLists, order: np.ndarray
-    ) -> NBestList:
+    def _listed(self, best: TranslatedLine, line: SourceText, ranking: RankedLists, order: np.ndarray) -> NBestList:
         listed = [ranking.translation(place) for place in order.tolist()]
-        outputs = [self.plain.output(tokens, found.tokens) for found in listed]
+        outputs = [self.plain.output(line.tokens[0], found.tokens) for found in listed]
         features = features_at(ranking.arrays.features, ranking.hypotheses[order])
-        return NBestList(best, listed, outputs, replace(features, score=ranking.scores[order]))
+        return NBestList(
+            best, listed, outputs, replace(features, score=ranking.scores[order]), line.origins_of(0)
+        )
 
     def rankings(self, text: SourceText, profiles: Sequence[Profile]) -> Iterator[RankedLists]:
         """Ranked lists of all lines that are ranked anew, some lines at a time, in their order."""

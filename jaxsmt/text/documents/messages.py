@@ -122,7 +122,7 @@ class MessageLine:
     def _with_tags(self, rendering: Rendering, sides: tuple[TextSide, TextSide]) -> str | None:
         """Tags around what the words inside them became; None where these words are not together."""
         source, target = sides
-        source_ends = _ends([source.plain(token) for token in source.preprocess(self.source())])
+        source_ends = _ends([source.plain(token) for token in source.cut_words(self.source())])
         target_ends = _ends([target.plain(word) for word in rendering.words])
         places = [place for place, char in enumerate(rendering.text) if not char.isspace()]
         letters = sum(_num_letters(part) if isinstance(part, str) else part.kind == ALONE for part in self.parts)
