@@ -20,15 +20,20 @@ NUM_PAIRS = len(NOUNS) * len(SENTENCES) + 1
 QUICK = ["align=ibm1", "align.ibm1_iterations=4", "lm=trigram", "mixture.weighting=equal", "links.export=true"]
 
 
+def component(folder, name, pairs):
+    """Writes a component; the overrides that name it."""
+    paths = [folder / f"{name}.de", folder / f"{name}.en"]
+    for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
+        write_text(path, "".join(line + "\n" for line in lines))
+    return [f"+corpus.components.{name}.{side}={path}" for side, path in zip(("source", "target"), paths, strict=True)]
+
+
 @pytest.fixture
 def corpus(tmp_path):
     """The overrides that name a component whose words are all frequent, but for one compound."""
     pairs = [(own.format(de), other.format(en)) for own, other in SENTENCES.items() for de, en in NOUNS.items()]
     pairs.append(("Datenbank ist neu.", "data bank is new."))
-    paths = [tmp_path / "train.de", tmp_path / "train.en"]
-    for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
-        write_text(path, "".join(line + "\n" for line in lines))
-    named = [f"+corpus.components.it.{side}={path}" for side, path in zip(("source", "target"), paths, strict=True)]
+    named = component(tmp_path, "it", pairs)
     return ["corpus=files", "corpus.source_language=de", "corpus.language_check=false", *SMALL_SEARCH, *QUICK, *named]
 
 
@@ -70,3 +75,13 @@ def test_given_links_count_words_that_are_whole(corpus, tmp_path):
     model = load_model(tmp_path / "given" / "model").model
     assert model.source.rare_words is None
     assert "Datenbank" in model.source.vocabulary.id_of
+
+
+def test_words_of_imported_components_are_not_rare(corpus, tmp_path):
+    other = component(tmp_path, "other", [("Zertifikaten fehlt es.", "certificates lack it."), ("es ist", "it is")] * 2)
+    train(train_config(tmp_path / "first", [*corpus[: -len(other)], *other]))
+    folder = tmp_path / "first" / "model" / "components" / "other"
+    train(train_config(tmp_path / "second", [*corpus, f"+tm.folders.other={folder}"]))
+    words = load_model(tmp_path / "second" / "model").model.source.rare_words
+    assert words.rewritten("Zertifikaten") == ("Zertifikaten",)
+    assert words.rewritten("Serverzertifikat") == ("Server", "Zertifikat")

@@ -92,10 +92,13 @@ def trained(config: DictConfig, tasks: TaskRunner | None, watch_fn: WatchFn | No
         check_languages(sources)
     store = opened_store(config, tasks)
     texts = [text_stage(store, name, spec, chosen.text) for name, spec in sources["components"].items()]
+    imported = imported_components(store, chosen.tm)
     if not (chosen.links.files or chosen.links.development):  # which count words that are whole
-        texts = rewrite_rare_words(store, texts, chosen.text)
+        texts = rewrite_rare_words(store, texts, chosen.text, imported)
     links = links_stage(store, texts, chosen.align, chosen.links)
-    components = component_stages(store, texts, links, chosen, output_dir)
+    components = component_stages(store, texts, links, chosen) | imported
+    if chosen.tm.export:
+        export_components(output_dir / "moses", components)
     sides = model_sides(config, chosen.text, texts)
     lm_text = LmText(texts, sources["dev"], sides[1], target_clusters(store, texts, chosen.mixture))
     mixture, classes = language_models(store, lm_text, chosen.lm, output_dir)
@@ -172,17 +175,13 @@ def check_files(config: DictConfig, chosen: Choices, sources: Sources) -> None:
 
 
 def component_stages(
-    store: Store, texts: list[ComponentText], links: dict[str, TextLinks], chosen: Choices, output_dir: Path
+    store: Store, texts: list[ComponentText], links: dict[str, TextLinks], chosen: Choices
 ) -> dict[str, Artefact]:
-    """Statistics of all components, by name; with tm.export they are written as Moses' tables."""
+    """Statistics of all components that are made of text, by name."""
     extract, tm = chosen.extract, chosen.tm
-    components = {
+    return {
         part.name: component_stage(store, part, links[part.name], extract.of_component(part.name), tm) for part in texts
     }
-    components |= imported_components(store, tm)
-    if tm.export:
-        export_components(output_dir / "moses", components)
-    return components
 
 
 def lines_to_translate(sources: Sources, parts: Iterable[str]) -> list[str]:

@@ -9,11 +9,9 @@ from jaxsmt.extract.extraction import extract_counts
 from jaxsmt.extract.lexical import count_words
 from jaxsmt.pipeline.config.schemas import TmConfig
 from jaxsmt.pipeline.stages.links import TextLinks
-from jaxsmt.pipeline.stages.texts import ComponentText
+from jaxsmt.pipeline.stages.texts import FOLDER, ComponentText
 from jaxsmt.pipeline.store import Artefact, Counts, Store
 from jaxsmt.tm.component import Component, save_component
-
-FOLDER = "component"
 
 
 def component_stage(

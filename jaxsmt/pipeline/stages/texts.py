@@ -23,8 +23,10 @@ from jaxsmt.text.preparing import prepare_bitext, rewritten_side
 from jaxsmt.text.reading import BitextSource, read_bitext
 from jaxsmt.text.typography import merge_typographies
 from jaxsmt.text.vocabulary import NUM_RESERVED, Vocabulary, merge_vocabularies
+from jaxsmt.tm.component import load_component
 
 ARRAYS = "text.safetensors"
+FOLDER = "component"  # of a component in its artefact
 
 
 @dataclass(frozen=True)
@@ -79,16 +81,26 @@ def text_stage(
     return load_text(name, artefact)
 
 
-def rewrite_rare_words(store: Store, texts: Sequence[ComponentText], config: TextConfig) -> list[ComponentText]:
-    """The components' texts with rare words of the source language rewritten, as all of them together say."""
+def rewrite_rare_words(
+    store: Store, texts: Sequence[ComponentText], config: TextConfig, imported: Mapping[str, Artefact] | None = None
+) -> list[ComponentText]:
+    """The components' texts with rare words of the source language rewritten, as all of them together say.
+
+    imported: components without text, whose words are not rare.
+    """
     if not (texts and config.tokenise and config.rare_words.for_language(texts[0].source.language).most):
         return list(texts)
     sides = [(text.source.vocabulary, text.bitext.source) for text in texts]
     counted = [
         (words.words, np.bincount(ids.values, minlength=len(words))[NUM_RESERVED:].tolist()) for words, ids in sides
     ]
+    imported = imported or {}
+    for artefact in imported.values():
+        words = load_component(artefact.folder / FOLDER).source_vocabulary.words
+        counted.append((words, [config.rare_words.most] * len(words)))
     rare_words = learn_rare_words(texts[0].source.language, config.rare_words, counted)
     inputs = {f"text {text.name}": text.artefact.fingerprint for text in texts}
+    inputs |= {f"component {name}": artefact.fingerprint for name, artefact in imported.items()}
     return [_rewriting_stage(store, text, rare_words, inputs) for text in texts]
 
 
