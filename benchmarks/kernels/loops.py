@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxsmt.lm import scoring
+from jaxsmt.lm import column_scoring, scoring
 from jaxsmt.text.vocabulary import PAD
 
 from .compiling import Loop
@@ -92,24 +92,27 @@ def _counted(body: Callable, place: tuple[str, int], counts: LoopCounts) -> Call
 @contextmanager
 def _counted_look_ups(counts: LoopCounts) -> Iterator[None]:
     """Lanes without a question ask for PAD."""
-    look_up = scoring.look_up
 
-    def counted(automaton: Any, state: Any, word: Any) -> Any:
-        size = int(jnp.size(word))
-        jax.debug.callback(lambda used: counts._asked(size, used), (word != PAD).sum())
-        return look_up(automaton, state, word)
+    def counted(look_up: Callable) -> Callable:
+        def ask(automaton: Any, state: Any, word: Any) -> Any:
+            size = int(jnp.size(word))
+            jax.debug.callback(lambda used: counts._asked(size, used), (word != PAD).sum())
+            return look_up(automaton, state, word)
 
+        return ask
+
+    replaced = {id(look_up): counted(look_up) for look_up in (scoring.look_up, column_scoring.look_up_columns)}
     places = [
-        (module, name)
+        (module, name, value)
         for key, module in list(sys.modules.items())
         if key.startswith("jaxsmt.")
         for name, value in list(vars(module).items())
-        if value is look_up
+        if id(value) in replaced
     ]
-    for module, name in places:
-        setattr(module, name, counted)
+    for module, name, value in places:
+        setattr(module, name, replaced[id(value)])
     try:
         yield
     finally:
-        for module, name in places:
-            setattr(module, name, look_up)
+        for module, name, value in places:
+            setattr(module, name, value)

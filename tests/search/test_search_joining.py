@@ -13,6 +13,7 @@ from jaxsmt.lm.scoring import score
 from jaxsmt.search.chart.joining import join
 from jaxsmt.search.chart.rows import prepare_lm, score_runs
 from jaxsmt.search.chart.structure import MAX_PARTS
+from jaxsmt.search.chart.wide_joining import by_work, join_all, unpacked
 from jaxsmt.text.vocabulary import NUM_RESERVED, PAD, SENTENCE_END, SENTENCE_START
 from tests.search.search_oracle import TARGET
 
@@ -57,6 +58,34 @@ def test_joined_pieces_score_what_the_whole_text_scores(order, rest_costs):
         assert total == pytest.approx(whole_estimate[0], abs=1e-4)
         assert int(joined.piece.state[place]) == plain_score(automaton, words)[1]
         assert [int(word) for word in joined.piece.words[:, place]] == row[: len(joined.piece.words)].tolist()
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("rest_costs", [False, True])
+def test_candidates_that_are_joined_at_once_become_the_same_pieces(order, rest_costs):
+    random = np.random.default_rng(order)
+    lm = prepare_lm(build_automaton(text_lm(order, rest_costs)))
+    runs = random.integers(NUM_RESERVED, len(TARGET), (20, 5)).astype(np.int32)
+    runs[np.arange(5)[None] >= random.integers(0, 6, 20)[:, None]] = PAD
+    rows = score_runs(lm, runs, np.int32(5), None)[0]
+    parts, is_valid = jnp.asarray(random.integers(0, 20, (MAX_PARTS, 64))), jnp.asarray(random.random(64) < 0.7)
+    joined = join(lm, rows, parts, is_valid, None, block=16)
+    for least in (1, 3, 64, 1000):
+        pieces = unpacked(lm, join_all(lm, rows, parts, is_valid, None, least))
+        for one, all_at_once in zip(joined.piece, pieces, strict=True):
+            used = np.asarray(is_valid)[np.asarray(joined.lane)]
+            expected, found = np.asarray(one)[..., used], np.asarray(all_at_once)[..., np.asarray(joined.lane)[used]]
+            assert np.array_equal(found, expected)
+
+
+def test_candidates_are_put_in_the_order_of_their_words():
+    random = np.random.default_rng(0)
+    num_words, is_valid = random.integers(0, 6, 50).astype(np.int32), random.random(50) < 0.6
+    place, lane, lanes_at = (np.asarray(part) for part in by_work(jnp.asarray(num_words), jnp.asarray(is_valid), 5))
+    expected = [row for row in np.argsort(-num_words, kind="stable").tolist() if is_valid[row]]
+    assert lane[: len(expected)].tolist() == expected
+    assert place[expected].tolist() == list(range(len(expected)))
+    assert lanes_at.tolist() == [int((num_words[is_valid] > step).sum()) for step in range(6)]
 
 
 def test_rest_costs_are_expectations_over_the_word_to_the_left():

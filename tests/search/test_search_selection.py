@@ -6,7 +6,7 @@ import pytest
 
 from jaxsmt.search.chart.candidates import grid
 from jaxsmt.search.chart.selection import _LEVELS as LEVELS
-from jaxsmt.search.chart.selection import best_equal, largest
+from jaxsmt.search.chart.selection import best_equal, best_equal_in_place, largest
 from jaxsmt.search.chart.structure import Beam
 
 jitted = jax.jit(largest, static_argnames=("num", "wide"))
@@ -23,7 +23,7 @@ def levels_of(values, least):
     return np.where(values >= least, levels, 0)
 
 
-@pytest.mark.parametrize(("num_values", "num"), [(1, 1), (7, 3), (32, 32), (33, 1), (100, 40), (257, 256)])
+@pytest.mark.parametrize(("num_values", "num"), [(1, 1), (7, 3), (32, 32), (33, 1), (100, 40), (257, 256), (2100, 30)])
 @pytest.mark.parametrize("distinct", [2, 1000])
 @pytest.mark.parametrize("least", [-1e30, -1.0, 1e9])
 def test_the_largest_values_are_found(num_values, num, distinct, least):
@@ -59,6 +59,7 @@ def test_equal_candidates_have_one_leader(num):
     lanes = random.permutation(np.concatenate([np.arange(4 * num), np.full(5, 4 * num)]))  # five hold nothing
     cell, column = np.divmod(np.minimum(lanes, 4 * num - 1), num)
     found = best_equal(names[:, cell, column], score[cell, column], cell, lanes.astype(np.int32), (4, num))
+    assert_in_place(names, score, num)
     leader = np.full(4 * num + 1, -1)
     leader[lanes] = np.asarray(found)
     leader = leader[:-1].reshape(4, num)
@@ -76,6 +77,16 @@ def test_equal_candidates_have_one_leader(num):
             alone += own != expected
             assert own in (expected, place)
         assert alone <= num // 50  # names that found no slot of their own
+
+
+def assert_in_place(names, score, num):
+    """Candidates that lie by cell, some places without one, have the leaders of those in lanes."""
+    is_used = np.random.default_rng(1).random((4, num)) < 0.8
+    order = np.where(is_used.reshape(-1), np.arange(4 * num), 4 * num).astype(np.int32)
+    flat = names.reshape(2, -1)
+    expected = best_equal(flat, score.reshape(-1), np.repeat(np.arange(4), num), order, (4, num))
+    found = best_equal_in_place(flat, score, is_used)
+    assert np.array_equal(np.asarray(found)[is_used], np.asarray(expected)[is_used.reshape(-1)])
 
 
 @pytest.mark.parametrize("wider", [{"kept": 24}, {"neighbours": 96}, {"expanded": 14}, {"kept": 20, "neighbours": 64}])

@@ -15,7 +15,7 @@ from tests.search.search_oracle import WEIGHTS, random_lm, random_sentences, ran
 
 BEAM = Beam(kept=6, rules=12, expanded=8, neighbours=20)
 NARROW, WIDE = ChartTiles(64, 256, 64), ChartTiles(2048, 4096, 4096)
-WHOLE_LEVELS = ChartTiles(1 << 12, 1 << 15, 1 << 12, wide=True)  # 128 sentences of 12 words have fewer cells
+WHOLE_LEVELS = ChartTiles(1 << 12, 1 << 17, 1 << 7, wide=True)  # 128 sentences of 12 words have fewer cells
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,6 @@ def test_every_kind_of_device_has_tiles():
     assert all(list(tiles.sentences) == sorted(tiles.sentences) for tiles in STACK_TILES.values())
     for tiles in CHART_TILES.values():
         assert tiles.lanes % tiles.block == 0
-        assert tiles.for_rules(True) == tiles
-        assert tiles.lanes % tiles.for_rules(False).block == 0
         for num in (1, 100, 1 << 20):
             fitted = tiles.within(num)
             assert fitted.lanes % fitted.block == 0

@@ -60,7 +60,7 @@ def neighbours(
     """
     forest, beam = search.forest, search.beam
     rank, first, second = grid(beam)
-    top_score, index = top_k(score, min(beam.expanded, beam.rules))
+    top_score, index = top_k(score, min(beam.expanded, beam.rules), search.tiles.wide)
     group, choice = (jnp.take_along_axis(array, index, 1) for array in candidates)
     estimate = top_score.T[rank]  # [N, Q]
     for column, slot in ((GAP_ONE, first), (GAP_TWO, second)):

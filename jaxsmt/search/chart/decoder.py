@@ -24,7 +24,6 @@ from jaxsmt.search.request import MatchedRequest, Request, SearchConfig, complet
 from jaxsmt.search.rules.model import RuleModel
 from jaxsmt.search.statistics import SearchStatistics
 from jaxsmt.search.weights import Profiles
-from jaxsmt.text.vocabulary import NONTERMINALS
 
 if TYPE_CHECKING:
     from jaxsmt.search.nbest.sources import ChartSource
@@ -108,10 +107,6 @@ class ChartDecoder:
             yield batch
 
     @cached_property
-    def _have_gaps(self) -> bool:
-        return bool(np.isin(self.rules.grammar.source_sides, NONTERMINALS).any())
-
-    @cached_property
     def _replicas(self) -> Replicas[tuple[SearchLm, ...]]:
         return self.copies or Replicas(self.lms)
 
@@ -126,7 +121,7 @@ class ChartDecoder:
         def special(number: int, start: int, end: int) -> Any:
             return entries.symbols(number, start, end, self.config.drop_unknown)
 
-        tiles = self.tiles.for_rules(self._have_gaps)._replace(cells=plan.step, groups=plan.most_groups)
+        tiles = self.tiles._replace(cells=plan.step, groups=plan.most_groups)
         arguments = lms, plan.forest, self.config.beam, self.config.table_limit, tiles, whole.keep_edges
         if len(rows) > 1 and not fits(fill_chart, *arguments):
             return None
@@ -142,7 +137,8 @@ class ChartDecoder:
         sizes = sizes or _fitting(len(layout.lengths), len(sorted_distinct(groups.cell)), len(groups.cell), lists)
         starts = [start_row(lm) for lm in self.lms]
         cells = arrange_cells(layout, groups, lists)
-        return plan_batch(cells, lists, profiles, starts, sizes, self.tiles.cells), entries
+        most_cells = self.tiles.most_cells(config.beam.lanes)
+        return plan_batch(cells, lists, profiles, starts, sizes, most_cells), entries
 
     def _programs_of(self, pairs: np.ndarray, user: np.ndarray, profiles: Profiles) -> tuple[PlacedPrograms, ...]:
         """Compiled targets, and the place there of each pair [A] for its profile [A]."""

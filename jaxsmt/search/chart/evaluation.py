@@ -125,6 +125,20 @@ def _score_lanes(
     search: ChartSearch, cell: Array, candidates: Candidates, is_used: Array, state: ChartState
 ) -> tuple[Array, Array, tuple[Piece, ...]]:
     """Scores [L] and pieces of candidates [L] in the order that joining leaves them in, which is the second result."""
+    score, parts = placed(search, candidates, is_used, state)
+    joined = []
+    for model, lm in enumerate(search.lms):
+        mixture = search.forest.lm_mixture[model]
+        spread = None if mixture is None else mixture[cell]
+        joined.append(join(lm, state.rows[model], parts[model], is_used, spread, search.tiles.block))
+    lane, pieces = _in_one_order(joined)
+    return score[lane] + gains_of(search, cell[lane], pieces), lane, pieces
+
+
+def placed(
+    search: ChartSearch, candidates: Candidates, is_used: Array, state: ChartState
+) -> tuple[Array, tuple[Array, ...]]:
+    """Of candidates [L]: scores without language models [L]; for each model the rows of their parts [MAX_PARTS, L]."""
     forest, kept = search.forest, search.beam.kept
     rule, *slots = unpack_choice(candidates.choice)
     group = forest.groups[candidates.group]  # [L, 4]
@@ -132,20 +146,21 @@ def _score_lanes(
     hypotheses = [group[:, gap] * kept + slot for gap, slot in zip((GAP_ONE, GAP_TWO), slots, strict=True)]
     flat = state.chart.score.reshape(-1)
     score = forest.entry_score[entry] + (flat[hypotheses[0]] + flat[hypotheses[1]])
-    joined = []
-    for model, lm in enumerate(search.lms):
-        program, first_row = forest.entry_program[model][entry], forest.rows[model].shape[0]  # [L, MAX_PARTS]
+    by_lm = []
+    for rows, programs in zip(forest.rows, forest.entry_program, strict=True):
+        program, first_row = programs[entry], rows.shape[0]  # [L, MAX_PARTS]
         parts = [
             jnp.where(part >= 0, part, first_row + jnp.where(part == FIRST_GAP, *hypotheses))
             for part in (program[:, place] for place in range(MAX_PARTS))
         ]
-        mixture = forest.lm_mixture[model]
-        spread = None if mixture is None else mixture[cell]
-        joined.append(join(lm, state.rows[model], jnp.stack(parts), is_used, spread, search.tiles.block))
-    lane, pieces = _in_one_order(joined)
-    weights = weights_by_lm(search.lms, forest.lm_weight[cell[lane]])
-    gains = [(weight[..., 0] * piece.total).sum(0) for weight, piece in zip(weights, pieces, strict=True)]
-    return score[lane] + sum(gains), lane, pieces
+        by_lm.append(jnp.stack(parts))
+    return score, tuple(by_lm)
+
+
+def gains_of(search: ChartSearch, cell: Array, pieces: tuple[Piece, ...]) -> Array:
+    """[L]: what language models say of pieces, with the weights of their cells [L]."""
+    weights = weights_by_lm(search.lms, search.forest.lm_weight[cell])
+    return sum((weight[..., 0] * piece.total).sum(0) for weight, piece in zip(weights, pieces, strict=True))
 
 
 def _in_one_order(joined: list[Joined]) -> tuple[Array, tuple[Piece, ...]]:

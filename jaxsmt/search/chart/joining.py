@@ -29,7 +29,7 @@ class Joined(NamedTuple):
     lane: Array
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """Rows end to end, and what their columns are."""
 
     flat: Array
@@ -48,7 +48,7 @@ class _Rows(NamedTuple):
         return jax.lax.bitcast_convert_type(jnp.stack(bits), jnp.float32)
 
 
-class _Work(NamedTuple):
+class Work(NamedTuple):
     """What a lane still needs from its parts; [MAX_PARTS - 1, L] each."""
 
     part: Array  # row
@@ -66,16 +66,14 @@ def join(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixture: A
     block: lanes per step; it divides L.
     """
     columns, num = columns_of(lm), parts.shape[1]
-    pieces = _Rows(rows.reshape(-1), columns)
-    info = pieces.field(parts, columns.info)
-    counts = jnp.where(is_valid[None], info[1:] & COUNT_MASK, 0)
-    end = jnp.stack([counts[: part + 1].sum(0) for part in range(MAX_PARTS - 1)])
-    num_words = end[-1]
+    pieces = Rows(rows.reshape(-1), columns)
+    work = open_words(pieces, parts, is_valid)
+    num_words = work.end[-1]
     lane = jnp.sort(((255 - num_words) << _LANE_BITS) + jnp.arange(num)) & ((1 << _LANE_BITS) - 1)
     replaced = jnp.where(is_valid[None], pieces.estimate(parts[1:]).sum(1), 0.0)
     mixture = None if lm_mixture is None else lm_mixture[lane]
-    work = _Work(parts[1:][:, lane], end[:, lane], info[1:][:, lane] >= CLOSED)
-    piece = _first_pieces(pieces, parts[0][lane], replaced[:, lane])
+    work = jax.tree.map(lambda array: array[:, lane], work)
+    piece = first_pieces(pieces, parts[0][lane], replaced[:, lane])
 
     max_words = (MAX_PARTS - 1) * columns.num_words
     lanes_at = (num_words[None] > jnp.arange(max_words)[:, None]).sum(1)  # [T] lanes with more than t words
@@ -96,20 +94,29 @@ def join(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixture: A
     return Joined(piece, lane)
 
 
-def _advance(lm: SearchLm, rows: _Rows, piece: Piece, work: _Work, step: Array, mixture: Array | None) -> Piece:
+def open_words(rows: Rows, parts: Array, is_valid: Array) -> Work:
+    """What is to be scored of candidates; nothing of those that are not valid."""
+    info = rows.field(parts[1:], rows.columns.info)
+    counts = jnp.where(is_valid[None], info & COUNT_MASK, 0)
+    end = jnp.stack([counts[: part + 1].sum(0) for part in range(MAX_PARTS - 1)])
+    return Work(parts[1:], end, info >= CLOSED)
+
+
+def _advance(lm: SearchLm, rows: Rows, piece: Piece, work: Work, step: Array, mixture: Array | None) -> Piece:
     """Scores word number `step` of the lanes that have it."""
     which = (step >= work.end).sum(0)  # the part that this word belongs to
     is_active = which < MAX_PARTS - 1
     which = jnp.minimum(which, MAX_PARTS - 2)
-    part, end, is_closed = _pick(work.part, which), _pick(work.end, which), _pick(work.is_closed, which)
-    begin = jnp.where(which > 0, _pick(work.end, jnp.maximum(which - 1, 0)), 0)
+    part, end, is_closed = picked(work.part, which), picked(work.end, which), picked(work.is_closed, which)
+    begin = jnp.where(which > 0, picked(work.end, jnp.maximum(which - 1, 0)), 0)
     word = rows.field(part, jnp.where(is_active, step - begin, 0))
     after = append_word(lm, piece, word, is_active, mixture)
     passes = is_active & is_closed & (step + 1 == end)  # from here on the part's own words stand
     return after._replace(state=jnp.where(passes, rows.field(part, rows.columns.right), after.state))
 
 
-def _first_pieces(rows: _Rows, part: Array, replaced: Array) -> Piece:
+def first_pieces(rows: Rows, part: Array, replaced: Array) -> Piece:
+    """What candidates begin with; replaced: [F, L] estimates of what is scored anew."""
     columns = rows.columns
     info = rows.field(part, columns.info)
     return Piece(
@@ -122,12 +129,12 @@ def _first_pieces(rows: _Rows, part: Array, replaced: Array) -> Piece:
     )
 
 
-def _pick(table: Array, which: Array) -> Array:
+def picked(table: Array, which: Array) -> Array:
     """[L]: of each lane's column in [R, L] one entry, by comparison (R is small)."""
-    picked = table[0]
+    found = table[0]
     for row in range(1, table.shape[0]):
-        picked = jnp.where(which == row, table[row], picked)
-    return picked
+        found = jnp.where(which == row, table[row], found)
+    return found
 
 
 def _cut(array: Array, start: Array, size: int) -> Array:

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jaxsmt.common.devices.traced import traced_once
 from jaxsmt.search.chart.candidates import best_rules, neighbours
 from jaxsmt.search.chart.evaluation import EvaluatedLanes, evaluate, nothing_found
-from jaxsmt.search.chart.keeping import keep_best
+from jaxsmt.search.chart.keeping import keep_best, recombined
 from jaxsmt.search.chart.rows import SearchLm
 from jaxsmt.search.chart.structure import (
     FIRST_CELL,
@@ -31,6 +31,7 @@ from jaxsmt.search.chart.structure import (
     NO_CELL,
     NUM_CELLS,
     Beam,
+    Candidates,
     Chart,
     ChartSearch,
     ChartState,
@@ -38,6 +39,7 @@ from jaxsmt.search.chart.structure import (
     Forest,
 )
 from jaxsmt.search.chart.tiles import GROUP_CLASSES, ChartTiles
+from jaxsmt.search.chart.wide import both_rounds, recombined_all, score_all
 
 Array = Any
 NUM_ROUNDS = 2
@@ -88,14 +90,21 @@ def _fill_chunk(search: ChartSearch, chunk: Array, state: ChartState) -> ChartSt
     unit = jax.lax.dynamic_slice_in_dim(forest.weight_norm, first_cell, size, 0)
     branches = [partial(best_rules, search, most) for most in GROUP_CLASSES if most <= search.tiles.groups]
 
+    def proposed_first() -> tuple[Array, Candidates]:
+        return jax.lax.switch(group_class, branches, state.chart.score[:, 0], ranges, unit)
+
+    def proposed_next(score: Array, candidates: Candidates) -> tuple[Array, Candidates]:
+        return neighbours(search, score[:, : beam.rules], candidates, state.chart.score, unit)
+
+    if search.tiles.wide:
+        first = score_all(search, cells, proposed_first(), state)
+        second = score_all(search, cells, proposed_next(first.score, first.candidates), state)
+        return keep_best(search, first_cell, recombined_all(search, both_rounds(first, second, beam.rules)), state)
+
     def expand(number: Array, found: EvaluatedLanes) -> EvaluatedLanes:
         """One round; both share one copy of the code that joins."""
-        estimate, candidates = jax.lax.cond(
-            number == 0,
-            lambda: jax.lax.switch(group_class, branches, state.chart.score[:, 0], ranges, unit),
-            lambda: neighbours(search, found.score[:, : beam.rules], found.candidates, state.chart.score, unit),
-        )
-        return evaluate(search, cells, number, (estimate, candidates), state, found)
+        proposed = jax.lax.cond(number == 0, proposed_first, lambda: proposed_next(found.score, found.candidates))
+        return evaluate(search, cells, number, proposed, state, found)
 
     found = jax.lax.fori_loop(0, NUM_ROUNDS, expand, nothing_found(search))
-    return keep_best(search, first_cell, found, state)
+    return keep_best(search, first_cell, recombined(found), state)

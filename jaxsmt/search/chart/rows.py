@@ -34,6 +34,7 @@ from jaxsmt.lm.automaton import (
     Automaton,
     to_device,
 )
+from jaxsmt.lm.column_scoring import look_up_columns
 from jaxsmt.lm.scoring import look_up, mix
 from jaxsmt.text.vocabulary import PAD
 
@@ -167,9 +168,15 @@ def empty_pieces(lm: SearchLm, num: int) -> Piece:
     )
 
 
-def append_word(lm: SearchLm, piece: Piece, word: Array, is_active: Array, lm_mixture: Array | None) -> Piece:
-    """Scores one more word in each active lane; word, is_active: [L]; lm_mixture: [L, D] or None."""
-    found = look_up(lm.automaton, jnp.where(is_active, piece.state, ROOT), jnp.where(is_active, word, PAD))
+def append_word(
+    lm: SearchLm, piece: Piece, word: Array, is_active: Array, lm_mixture: Array | None, by_column: bool = False
+) -> Piece:
+    """Scores one more word in each active lane; word, is_active: [L]; lm_mixture: [L, D] or None.
+
+    by_column: looks the words up with `look_up_columns`.
+    """
+    ask = look_up_columns if by_column else look_up
+    found = ask(lm.automaton, jnp.where(is_active, piece.state, ROOT), jnp.where(is_active, word, PAD))
     was_open = is_active & ~piece.is_closed
     count = piece.count + was_open
     closes = (_at(lm.left_length, found.state) != count) | (count >= lm.order - 1)

@@ -4,6 +4,7 @@ Both do the same small steps for every value, without sorting: a sort of a few t
 long, and the more so the more of them are wanted.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,6 +15,8 @@ _WORD = 32  # bits
 _LEVEL_BITS = 14
 _LEVELS = (1 << _LEVEL_BITS) - 1  # without that of what is below
 _BITS_AT_ONCE = 4  # of a level, where steps are wide
+_PLACE_BITS = 17  # with those of a level they fill a positive number
+_SORTED_AT_ONCE = 2048  # values that a block of a graphics card sorts in one launch
 _TINY = 1e-30
 _TABLE_SCALE, _ATTEMPTS = 4, 2
 
@@ -24,9 +27,13 @@ def largest(columns: Array, num: int, least: Array, wide: bool = False) -> tuple
     Between the smallest value of a column that is not below `least` [Q] and its largest one, values tie that differ by
     less than one in _LEVELS; all below tie too. The level of the num-th largest value is found bit by bit; then the
     places of what is above, and of what ties with it, are read off two rows of bits. Rows of Q values are worked on at
-    a time. wide: more work in fewer steps, several bits at a time; the result is the same.
+    a time. wide: more work in fewer steps (few values are sorted, of many several bits are found at a time); the result
+    is the same.
     """
     num_values, num_columns = columns.shape
+    if wide and num_values <= _SORTED_AT_ONCE:
+        place = _first_by_sorting(_levels(columns, least), num)
+        return columns[place, jnp.arange(num_columns)[:, None]], place
     levels = jnp.pad(_levels(columns, least), ((0, -num_values % _WORD), (0, 0)), constant_values=-1)
     levels = jax.lax.optimization_barrier(levels.reshape(-1, _WORD, num_columns))
     lowest = (_nth_largest_wide if wide else _nth_largest)(levels, num)[None, None]
@@ -34,6 +41,19 @@ def largest(columns: Array, num: int, least: Array, wide: bool = False) -> tuple
     height = levels.shape[0] * _WORD
     place = jnp.where(place >= height, place - height, place)
     return columns[place, jnp.arange(num_columns)[:, None]], place
+
+
+def _first_by_sorting(levels: Array, num: int) -> Array:
+    """[Q, num] places of the highest `num` of levels [N, Q], what ties with the last one behind the others.
+
+    A key is made of level and place, so that equal ones need no second look.
+    """
+    place = jnp.arange(levels.shape[0], dtype=jnp.int32)
+    keys = ((_LEVELS - levels.T.astype(jnp.int32)) << _PLACE_BITS) | place[None]
+    first = jnp.sort(keys, axis=1)[:, :num]
+    level, place = first >> _PLACE_BITS, first & ((1 << _PLACE_BITS) - 1)
+    is_tie = (level == level[:, -1:]).astype(jnp.int32)
+    return jnp.sort((is_tie << _PLACE_BITS) | place, axis=1) & ((1 << _PLACE_BITS) - 1)
 
 
 def _levels(columns: Array, least: Array) -> Array:
@@ -84,13 +104,14 @@ def _folded(array: Array, combine: Any) -> Array:
     return folded
 
 
-def top_k(values: Array, num: int) -> tuple[Array, Array]:
-    """`jax.lax.top_k`, kept apart from what is done with its result.
+def top_k(values: Array, num: int, wide: bool = False) -> tuple[Array, Array]:
+    """`jax.lax.top_k`, kept apart from what is done with its result; not on wide devices, where it always sorts.
 
     XLA's fast program for the largest values is chosen by the shape of the code around it; a slice of the result makes
     it a whole sort, which takes fifteen times as long.
     """
-    return jax.lax.optimization_barrier(jax.lax.top_k(values, num))
+    found = jax.lax.top_k(values, num)
+    return found if wide else jax.lax.optimization_barrier(found)
 
 
 def _first_bits(words: Array, num: int, wide: bool = False) -> Array:
@@ -139,10 +160,30 @@ def best_equal(names: Array, score: Array, cell: Array, order: Array, shape: tup
     names: [n, L] int32; score: [L] float32; cell: [L] int32 in 0..Q-1; order: [L] int32 in 0..Q·N-1, different for all
       lanes but those that hold nothing, whose order is Q·N; shape: Q and N.
     """
+    end = shape[0] * shape[1]
+    lane = jnp.zeros(end + 1, jnp.int32).at[order].set(jnp.arange(len(order)), mode="promise_in_bounds")
+    return _leaders(names, score, cell, order, shape, lambda first: lane[first])
+
+
+def best_equal_in_place(names: Array, score: Array, is_used: Array) -> Array:
+    """[Q, N] int32: what `best_equal` finds for lanes that lie by cell; names: [n, Q·N]; score, is_used: [Q, N]."""
+    shape, num = score.shape, score.size
+    place = jnp.arange(num, dtype=jnp.int32)
+    order = jnp.where(is_used.reshape(-1), place, num)
+
+    def lane_of(first: Array) -> Array:
+        return jnp.minimum(first, num - 1)
+
+    return _leaders(names, score.reshape(-1), place // shape[1], order, shape, lane_of).reshape(shape)
+
+
+def _leaders(
+    names: Array, score: Array, cell: Array, order: Array, shape: tuple[int, int], lane_of: Callable[[Array], Array]
+) -> Array:
+    """See `best_equal`; lane_of: the lanes that hold orders."""
     num_cells, num = shape
     size = 1 << (_TABLE_SCALE * num - 1).bit_length()
     end = num_cells * num
-    lane = jnp.zeros(end + 1, jnp.int32).at[order].set(jnp.arange(len(order)), mode="promise_in_bounds")
     leader, is_open, hashed = order, order < end, _hash(names)
     for _ in range(_ATTEMPTS):
         hashed = _scrambled(hashed)
@@ -151,7 +192,7 @@ def best_equal(names: Array, score: Array, cell: Array, order: Array, shape: tup
         top = jnp.full(num_cells * size, -jnp.inf).at[slot].max(own, mode="promise_in_bounds")
         first = jnp.where(is_open & (own == top[slot]), order, end)
         first = jnp.full(num_cells * size, end, jnp.int32).at[slot].min(first, mode="promise_in_bounds")[slot]
-        other = lane[first]
+        other = lane_of(first)
         same = is_open
         for column in names:
             same = same & (column == column[other])

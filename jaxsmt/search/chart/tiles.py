@@ -17,8 +17,8 @@ class ChartTiles(NamedTuple):
     block: lanes that the language model scores at a time; it divides `lanes`.
     groups: the branches of GROUP_CLASSES up to here are compiled; FEW_GROUPS leaves out the larger ones.
     batches: so many times the usual number of sentences are a batch.
-    phrase_block: the block where rules have no gaps, which leave fewer words to score; None: the same.
-    wide: candidates are chosen with more work in fewer steps.
+    wide: more work in fewer launches (`wide`): all candidates of a step are joined at once, so that `lanes` is the most
+      that a step may have, and `block` the fewest that the language model scores at a time.
     """
 
     cells: int
@@ -26,12 +26,11 @@ class ChartTiles(NamedTuple):
     block: int
     groups: int = GROUP_CLASSES[-1]
     batches: int = 1
-    phrase_block: int | None = None
     wide: bool = False
 
-    def for_rules(self, have_gaps: bool) -> "ChartTiles":
-        """The same for rules with gaps, or for phrases."""
-        return self if have_gaps or self.phrase_block is None else self._replace(block=self.phrase_block)
+    def most_cells(self, room: int) -> int:
+        """Cells that may be a step if each has room for so many candidates."""
+        return max(1, min(self.cells, self.lanes // room)) if self.wide else self.cells
 
     def within(self, num_lanes: int) -> "ChartTiles":
         """The same for steps that never have more lanes."""
@@ -42,7 +41,7 @@ class ChartTiles(NamedTuple):
 # A processor is fastest on what stays in its cache; a graphics card on whole levels of a batch, in few launches.
 CHART_TILES = {
     "cpu": ChartTiles(64, 2048, 512),
-    "gpu": ChartTiles(2048, 1 << 17, 1 << 15, batches=4, phrase_block=1 << 12, wide=True),
+    "gpu": ChartTiles(2048, 1 << 18, 1 << 8, batches=4, wide=True),
 }
 CHART_TILES["tpu"] = CHART_TILES["gpu"]
 
