@@ -26,6 +26,7 @@ from jaxsmt.common.lanes import in_lanes
 from jaxsmt.common.progress import log, track
 from jaxsmt.common.ragged import Ragged
 from jaxsmt.common.sizes import padded_rows, rounded_size
+from jaxsmt.common.wording import counted
 from jaxsmt.text.bitext import Bitext
 from jaxsmt.text.buckets import Batch, make_batches
 from jaxsmt.text.vocabulary import UNKNOWN
@@ -105,7 +106,7 @@ def _train(
 ) -> tuple[Aligner, Found]:  # fmt: skip
     """The aligner, and what the last pass links; extra: [P] of the prior, as in `m_step`."""
     bitext, cells, pairs = text
-    log.info("aligning %d sentence pairs with %d word pairs", len(bitext), len(pairs))
+    log.info("aligning %s with %s", counted(len(bitext), "sentence pair"), counted(len(pairs), "word pair"))
     lexicon = uniform_lexicon(pairs)
     widest = max(max(batch.width_source, batch.width_target) for batch in cells.batches)
     positions = initial_positions(config.tension, max(rounded_size(widest), 32))

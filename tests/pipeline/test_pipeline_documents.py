@@ -64,7 +64,7 @@ def test_a_catalogue_is_filled_in(model_dir, line, tmp_path, caplog):
     with caplog.at_level("INFO", "jaxsmt"):
         found = run(model_dir, tmp_path / "c.po", "domain=travel")
     assert "2 texts translated and marked for review, 1 had a translation" in caplog.text
-    assert "1 texts are left untranslated" in caplog.text
+    assert "1 text left untranslated" in caplog.text
     best = load_model(model_dir).translate([line], domain="travel")[0].text
     lines = found.split("\n")
     assert lines[3:6] == ["#, fuzzy", f'msgid "{line}"', f'msgstr "{best}"']

@@ -11,6 +11,7 @@ from rich.console import Console
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import track
+from jaxsmt.common.wording import counted
 from jaxsmt.text.checking.language import can_be_told_apart, side_evidence
 from jaxsmt.text.encoding import TextSide
 from jaxsmt.text.vocabulary import UNKNOWN
@@ -60,11 +61,9 @@ def print_report(found: dict[str, Any]) -> None:
     """A few lines on standard output."""
     console = Console()
     share = 100 * found["unknown"] / max(found["words"], 1)
-    console.print(
-        f"{found['lines']:,} lines ({found['empty_lines']:,} empty, {found['long_lines']:,} of over {LONG} tokens, "
-        f"the longest {found['longest']:,}), {found['words']:,} words",
-        markup=False,
-    )
+    lines, words = counted(found["lines"], "line"), counted(found["words"], "word")
+    lengths = f"{found['long_lines']:,} of over {LONG} tokens, the longest {found['longest']:,}"
+    console.print(f"{lines} ({found['empty_lines']:,} empty, {lengths}), {words}", markup=False)
     names = ", ".join(f"{word} ({count})" for word, count in found["most_frequent_unknown"])
     console.print(f"unknown words: {found['unknown']:,}, {share:.1f} %{': ' if names else ''}{names}", markup=False)
 

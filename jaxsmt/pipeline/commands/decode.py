@@ -15,6 +15,7 @@ from omegaconf import DictConfig
 from jaxsmt.adapt.clusters.labels import read_labels
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.progress import log, track
+from jaxsmt.common.wording import counted
 from jaxsmt.model.explaining.explanation import Explanation
 from jaxsmt.model.folder import open_model
 from jaxsmt.model.labelling.labellers import NO_DOMAIN, GivenLabels, Labeller, same_label
@@ -214,14 +215,14 @@ def _counted(found: Counter[str]) -> str:
 def _report_speed(num_lines: int, seconds: float, counts: SearchCounts) -> None:
     """counts: of all that was decoded for the lines, n-best lists included."""
     rate = 1 / max(seconds, 1e-9)
-    log.info("%d lines in %.1f s, %.1f a second", num_lines, seconds, num_lines * rate)
+    log.info("%s in %.1f s, %.1f a second", counted(num_lines, "line"), seconds, num_lines * rate)
     if counts.words:
-        log.info("search: %d words, %.0f a second; %s", counts.words, counts.words * rate, counts.per_word())
+        log.info("search: %s, %.0f a second; %s", counted(counts.words, "word"), counts.words * rate, counts.per_word())
 
 
 def _report_unknown(path: str | None, unknown: Counter[str]) -> None:
     if unknown:
-        log.info("%d unknown words, %d distinct", unknown.total(), len(unknown))
+        log.info("%s, %d distinct", counted(unknown.total(), "unknown word"), len(unknown))
     if path is not None:
         with _opened(path) as stream:
             _write_lines(stream, unknown_lines(unknown).split("\n")[:-1])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxsmt.common.files import write_text
+from jaxsmt.common.wording import counted
 from jaxsmt.evaluate.compare import METRICS, SystemScore, stars
 from jaxsmt.pipeline.page.making import tuning_picture
 from jaxsmt.pipeline.page.markup import Html, document, hidden, joined, section, tag
@@ -53,7 +54,7 @@ def sweep_page(record: SweepRecord) -> str:
     }
     shown = {link: part for link, part in sections.items() if part is not None}
     systems = list(_by_system(record.jobs))
-    told = f"{_number(len(record.jobs), 'job')}, {_number(len(systems), 'setting')}: {', '.join(systems)}."
+    told = f"{counted(len(record.jobs), 'job')}, {counted(len(systems), 'setting')}: {', '.join(systems)}."
     summary = tag("p", told, class_="soft")
     return document(f"Sweep “{record.name}”", STYLE, shown, summary, *shown.values())
 
@@ -154,10 +155,6 @@ def _by_system(jobs: Iterable[SweepJob]) -> dict[str, list[SweepJob]]:
     for job in jobs:
         found.setdefault(job.system, []).append(job)
     return found
-
-
-def _number(number: int, name: str) -> str:
-    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def _mean_bleu(job: SweepJob, part: str) -> str:

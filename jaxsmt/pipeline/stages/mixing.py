@@ -16,6 +16,7 @@ import numpy as np
 from jaxsmt.common.files import write_text
 from jaxsmt.common.progress import log
 from jaxsmt.common.ragged import concatenate
+from jaxsmt.common.wording import counted
 from jaxsmt.extract.config import ExtractConfig
 from jaxsmt.extract.counts import RuleCounts
 from jaxsmt.extract.extraction import extract_counts
@@ -119,8 +120,8 @@ def fit_mixture(
     union = build_union(usable)
     pairs: DevelopmentPairs = development_pairs(union, list(counts.values()), *vocabularies, list(counts))
     log.info(
-        "fitting weights of %d components to %d labels: %d pairs, %d skipped",
-        len(components), len(counts), len(pairs), int(pairs.num_skipped.sum()),
+        "fitting weights of %s to %s: %s, %d skipped", counted(len(components), "component"),
+        counted(len(counts), "label"), counted(len(pairs), "pair"), int(pairs.num_skipped.sum()),
     )  # fmt: skip
     if config.operation != COUNTS:
         return fit_linear(pairs, config.linear, component_table(union, usable))

@@ -9,6 +9,7 @@ from omegaconf import DictConfig
 from jaxsmt.common.errors import UserError
 from jaxsmt.common.files import atomic_file
 from jaxsmt.common.progress import log, track
+from jaxsmt.common.wording import counted
 from jaxsmt.model.labelling.labellers import Labeller
 from jaxsmt.model.model import Model
 from jaxsmt.model.source_text import SourceText, read_glossary, source_text
@@ -126,8 +127,8 @@ def _write(path: str, data: bytes) -> None:
 def _report(path: str, document: TranslatableDocument, texts: Sequence[str | None], num_reused: int) -> None:
     failed = [part for part, text in zip(document.segments, texts, strict=True) if text is None]
     log.info(
-        "%s: %d texts translated and marked for review, %d had a translation", path, len(texts) - len(failed),
-        document.num_translated,
+        "%s: %s translated and marked for review, %d had a translation", path,
+        counted(len(texts) - len(failed), "text"), document.num_translated,
     )  # fmt: skip
     if num_reused:
         log.info("%d of them have the translation that the same text has where it is finished", num_reused)
@@ -135,6 +136,6 @@ def _report(path: str, document: TranslatableDocument, texts: Sequence[str | Non
         named = ", ".join(f"line {part.line}" for part in failed[:MOST_NAMED])
         more = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
         log.warning(
-            "%d texts are left untranslated, for their placeholders or markup did not come through: %s%s",
-            len(failed), named, more,
+            "%s left untranslated, for placeholders or markup did not come through: %s%s",
+            counted(len(failed), "text"), named, more,
         )  # fmt: skip
