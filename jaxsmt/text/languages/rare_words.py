@@ -24,6 +24,7 @@ from jaxsmt.text.languages.inflections import capitalises_nouns, has_stems, may_
 HYPHEN = "-"
 _SILENT = {"fr": "t"}  # stands between two parts for the sound: "va-t-il"
 WORDS, STEMS = "words.tsv", "stems.tsv"
+_MOST_FOUND = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,12 @@ class RareWords:
         """The words that stand for a token; the token alone if it stays as it is."""
         if self.totals[token.lower()] >= self._own.most or len(token) > MOST_LETTERS:
             return (token,)
-        if token not in self._found:
-            self._found[token] = self._rewritten(token)
-        return self._found[token]
+        found = self._found.get(token)
+        if found is None:
+            if len(self._found) >= _MOST_FOUND:  # a stream of lines has no end
+                self._found.clear()
+            found = self._found[token] = self._rewritten(token)
+        return found
 
     def rewrite(self, tokens: Sequence[str]) -> list[str]:
         """All tokens of a line."""
