@@ -1,7 +1,7 @@
 """What a kernel would cost on a GPU, and what must not be in it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .compiling import NO_LAUNCHES, Compiled, Thunk
 from .loops import LoopCounts
@@ -102,7 +102,13 @@ class _Counter:
         return total / copies
 
     def _branch(self, thunk: Thunk, at: _Visit) -> None:
-        """The longest branch counts."""
+        """As often as each branch was taken; of branches that were not seen the longest one counts."""
+        place = self.compiled.branches.get(thunk.number)
+        shares = None if place is None or self.counts is None else self.counts.shares(place, len(thunk.parts))
+        if shares is not None:
+            for share, part in zip(shares, thunk.parts.values(), strict=True):
+                self.visit(part, replace(at, times=at.times * share))
+            return
         branches = []
         for part in thunk.parts.values():
             before = self.launches, self.submissions

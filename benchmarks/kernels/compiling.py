@@ -59,6 +59,7 @@ class Compiled:
     loops: dict[int, Loop]  # by number of the thunk
     program: str  # HLO
     assembly: str  # PTX
+    branches: dict[int, Loop] = field(default_factory=dict)  # by number of the thunk: where choices come from
 
 
 def topology(device: str) -> Any:
@@ -97,11 +98,13 @@ def _read(folder: Path, seconds: float, memory: Any) -> Compiled:
     program = _text(folder, "*gpu_after_optimizations.txt")
     sequence = _text(folder, "*thunk_sequence_after_thunk_passes.txt") or _text(folder, "*thunk_sequence.txt")
     names = _thunk_names(_text(folder, "*thunk_metadata.txt"))
-    loops_by_name = _loops(program)
+    loops_by_name, branches_by_name = _places(program, " while("), _places(program, " conditional(")
     thunks = parse_thunks(sequence)
     loops = {thunk.number: loops_by_name[names[thunk.number]] for thunk in walk(thunks) if thunk.kind == "kWhile"}
+    choices = [thunk.number for thunk in walk(thunks) if thunk.kind == "kConditional"]
+    branches = {number: branches_by_name[names[number]] for number in choices if names.get(number) in branches_by_name}
     assembly = "\n".join(path.read_text(errors="replace") for path in sorted(folder.glob("*.ptx")))
-    return Compiled(seconds, tuple(size / 1e6 for size in sizes), thunks, loops, program, assembly)
+    return Compiled(seconds, tuple(size / 1e6 for size in sizes), thunks, loops, program, assembly, branches)
 
 
 def _text(folder: Path, pattern: str) -> str:
@@ -142,7 +145,8 @@ def _thunk_names(text: str) -> dict[int, str]:
     return {int(number): name for name, number in found}
 
 
-def _loops(program: str) -> dict[str, Loop]:
+def _places(program: str, operation: str) -> dict[str, Loop]:
+    """Loops, or branches, by name."""
     files = dict(re.findall(r'^(\d+) "(.*)"$', program.partition("FunctionNames")[0], re.MULTILINE))
     places = {
         number: (files[file], int(first), int(last))
@@ -153,7 +157,7 @@ def _loops(program: str) -> dict[str, Loop]:
     frames = dict(re.findall(r"^(\d+) \{file_location_id=(\d+)", program, re.MULTILINE))
     found = {}
     for line in program.splitlines():
-        if " while(" not in line or "body=" not in line:
+        if operation not in line or " = " not in line:
             continue
         name = re.search(r"%?([\w.-]+) = ", line)
         trips = re.search(r'known_trip_count":\{"n":"(\d+)"', line)

@@ -105,6 +105,24 @@ def test_launches_are_counted_through_loops():
     assert found.a_step == body
 
 
+def test_branches_count_as_often_as_they_were_taken():
+    places = {9: Loop(None, "file", 7, 7)}
+    compiled = Compiled(0.0, (0.0, 0.0, 0.0), parse_thunks(SEQUENCE), loops_of(10, 20), "", "", places)
+    longest = certify(compiled, None).launches
+    for share in (0.0, 0.3, 1.0):
+        counts = SimpleNamespace(shares=lambda place, num, share=share: [1 - share, share][:num])
+        assert certify(compiled, counts).launches == longest - 10 + round(10 * share)
+
+
+def test_the_branches_that_are_taken_are_counted():
+    def run(numbers):
+        return jax.lax.map(lambda at: jax.lax.switch(at, [lambda: 1, lambda: 2, lambda: 3]), numbers)
+
+    counts = count_loops(Kernel("run", "", jax.jit(run), (jnp.array([0, 2, 2, 2]),), {}))
+    assert sorted(counts.taken.values()) == [1, 3]
+    assert {branch: count for (*_, branch), count in counts.taken.items()} == {0: 1, 2: 3}
+
+
 def test_a_loop_of_unknown_length_asks_the_host():
     compiled = Compiled(0.0, (0.0, 0.0, 0.0), parse_thunks(SEQUENCE), loops_of(2, None), "", "")
     found = certify(compiled, None)
