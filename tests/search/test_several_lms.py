@@ -13,6 +13,7 @@ from jaxsmt.lm.kneser_ney import estimate_lm
 from jaxsmt.lm.scoring import word_log_probs
 from jaxsmt.lm.union import build_union_automaton
 from jaxsmt.search.chart.decoder import SMALL
+from jaxsmt.search.chart.tiles import ChartTiles
 from jaxsmt.search.decoder import LmFeatures, Request, SearchConfig, make_decoder
 from jaxsmt.search.nbest.arrays import nbest_arrays
 from jaxsmt.search.nbest.moses import nbest_lines
@@ -245,3 +246,6 @@ def test_lists_of_a_chart_have_the_best_of_all_derivations_with_exact_features()
         np.testing.assert_allclose(lists.score[slice(*lists.offsets[row : row + 2])][0], scores[0], atol=1e-4)
     best = decoder.translate(request, SMALL)
     np.testing.assert_allclose([item.score for item in best], lists.score[lists.offsets[:-1]], atol=1e-4)
+    wide = nbest_arrays(replace(decoder, tiles=ChartTiles(1 << 12, 1 << 13, 1 << 7, wide=True)), request, 10)
+    np.testing.assert_array_equal(wide.offsets, lists.offsets)  # the same lists in few launches
+    np.testing.assert_allclose(wide.score, lists.score, atol=1e-4)
