@@ -14,7 +14,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxsmt.lm import column_scoring, scoring
+from jaxsmt.lm import scoring
+from jaxsmt.search.chart import column_scoring
 from jaxsmt.text.vocabulary import PAD
 
 from .compiling import Loop

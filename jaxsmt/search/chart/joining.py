@@ -29,7 +29,7 @@ class Joined(NamedTuple):
     lane: Array
 
 
-class Rows(NamedTuple):
+class FlatRows(NamedTuple):
     """Rows end to end, and what their columns are."""
 
     flat: Array
@@ -66,7 +66,7 @@ def join(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixture: A
     block: lanes per step; it divides L.
     """
     columns, num = columns_of(lm), parts.shape[1]
-    pieces = Rows(rows.reshape(-1), columns)
+    pieces = FlatRows(rows.reshape(-1), columns)
     work = open_words(pieces, parts, is_valid)
     num_words = work.end[-1]
     lane = jnp.sort(((255 - num_words) << _LANE_BITS) + jnp.arange(num)) & ((1 << _LANE_BITS) - 1)
@@ -94,7 +94,7 @@ def join(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixture: A
     return Joined(piece, lane)
 
 
-def open_words(rows: Rows, parts: Array, is_valid: Array) -> Work:
+def open_words(rows: FlatRows, parts: Array, is_valid: Array) -> Work:
     """What is to be scored of candidates; nothing of those that are not valid."""
     info = rows.field(parts[1:], rows.columns.info)
     counts = jnp.where(is_valid[None], info & COUNT_MASK, 0)
@@ -102,7 +102,7 @@ def open_words(rows: Rows, parts: Array, is_valid: Array) -> Work:
     return Work(parts[1:], end, info >= CLOSED)
 
 
-def _advance(lm: SearchLm, rows: Rows, piece: Piece, work: Work, step: Array, mixture: Array | None) -> Piece:
+def _advance(lm: SearchLm, rows: FlatRows, piece: Piece, work: Work, step: Array, mixture: Array | None) -> Piece:
     """Scores word number `step` of the lanes that have it."""
     which = (step >= work.end).sum(0)  # the part that this word belongs to
     is_active = which < MAX_PARTS - 1
@@ -115,7 +115,7 @@ def _advance(lm: SearchLm, rows: Rows, piece: Piece, work: Work, step: Array, mi
     return after._replace(state=jnp.where(passes, rows.field(part, rows.columns.right), after.state))
 
 
-def first_pieces(rows: Rows, part: Array, replaced: Array) -> Piece:
+def first_pieces(rows: FlatRows, part: Array, replaced: Array) -> Piece:
     """What candidates begin with; replaced: [F, L] estimates of what is scored anew."""
     columns = rows.columns
     info = rows.field(part, columns.info)

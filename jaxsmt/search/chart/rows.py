@@ -34,8 +34,8 @@ from jaxsmt.lm.automaton import (
     Automaton,
     to_device,
 )
-from jaxsmt.lm.column_scoring import look_up_columns
 from jaxsmt.lm.scoring import look_up, mix
+from jaxsmt.search.chart.column_scoring import look_up_columns
 from jaxsmt.text.vocabulary import PAD
 
 Array = Any

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxsmt.search.chart.joining import Rows, Work, first_pieces, open_words, picked
+from jaxsmt.search.chart.joining import FlatRows, Work, first_pieces, open_words, picked
 from jaxsmt.search.chart.rows import Piece, SearchLm, append_word, columns_of
 from jaxsmt.search.chart.structure import MAX_PARTS
 from jaxsmt.text.vocabulary import PAD
@@ -28,7 +28,7 @@ def join_all(lm: SearchLm, rows: Array, parts: Array, is_valid: Array, lm_mixtur
     least: so many lanes are scored together if there are not more.
     """
     columns = columns_of(lm)
-    pieces = Rows(rows.reshape(-1), columns)
+    pieces = FlatRows(rows.reshape(-1), columns)
     work = open_words(pieces, parts, is_valid)
     most = (MAX_PARTS - 1) * columns.num_words
     place, lane, lanes_at = by_work(work.end[-1], is_valid, most)
@@ -89,7 +89,7 @@ def _widths(least: int, num: int) -> list[int]:
     return widths
 
 
-def _script(pieces: Rows, work: Work, lanes_at: Array) -> tuple[Array, Array]:
+def _script(pieces: FlatRows, work: Work, lanes_at: Array) -> tuple[Array, Array]:
     """[T, L] each: the words that a lane scores, PAD after the last; the states after them where a part says so.
 
     lanes_at: [T] so many lanes have more than t words.

@@ -1,4 +1,4 @@
-"""`scoring.look_up` for devices on which a launch costs more than the work of many lanes."""
+"""`jaxsmt.lm.scoring.look_up` for devices on which a launch costs more than the work of many lanes."""
 
 from typing import Any
 
