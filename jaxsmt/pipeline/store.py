@@ -132,6 +132,8 @@ class Store:
         while not self._is_there(folder, identity):
             with claimed(folder) as other:
                 if other is None:
+                    if self._is_there(folder, identity):
+                        continue  # who had the claim has ended between our two looks
                     self._build(folder, identity, build)
                     return Artefact(folder)
             if told != other:

@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 
 from jaxsmt.common.files import MANIFEST, TEMPORARY_PREFIX
 from jaxsmt.common.integrity import checks
 from jaxsmt.common.integrity.owners import STALE_SECONDS, this_owner
-from jaxsmt.pipeline.store import BUILDING_PREFIX, Store, StoreConfig
+from jaxsmt.pipeline.store import BUILDING_PREFIX, Store, StoreConfig, claimed
 from tests.conftest import REPOSITORY
 
 
@@ -176,6 +177,24 @@ def test_processes_that_need_the_same_build_it_once(tmp_path):
     assert [process.communicate()[0] for process in processes] == ["whole\n"] * 3
     assert (tmp_path / "log").read_text() == "built\n"
     assert [path.name.split("-")[0] for path in (tmp_path / "store").iterdir()] == ["stage"]
+
+
+def test_what_was_finished_before_the_claim_is_not_built_again(tmp_path, monkeypatch):
+    def write(folder):
+        (folder / "part").write_text("whole")
+        return {}
+
+    @contextmanager
+    def claimed_late(folder):
+        monkeypatch.undo()
+        Store(tmp_path).run("stage", {}, {}, write)  # another process ends between our look and our claim
+        with claimed(folder) as other:
+            yield other
+
+    monkeypatch.setattr("jaxsmt.pipeline.store.claimed", claimed_late)
+    found = Store(tmp_path).run("stage", {}, {}, lambda _: pytest.fail("built again"))
+    assert (found.folder / "part").read_text() == "whole"
+    assert [path.name.split("-")[0] for path in tmp_path.iterdir()] == ["stage"]
 
 
 def test_who_waits_for_a_killed_process_builds_it(tmp_path):
