@@ -185,7 +185,7 @@ class TextSide:
         return "".join(restored)
 
     def save(self, folder: str | Path, name: str) -> None:
-        """Writes `<name>.json`, `.vocabulary.txt`, and and what it has of truecasing, typography and rare words."""
+        """Writes `<name>.json`, `.vocabulary.txt`, and what it has of truecasing, typography and rare words."""
         folder = Path(folder)
         self.vocabulary.save(folder / f"{name}.vocabulary.txt")
         if self.truecaser:
